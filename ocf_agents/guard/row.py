@@ -26,8 +26,8 @@ class Row:
 
     id: str
     disabled: bool
-    reason: Optional[str] = None
-    up: Optional[bool] = None
+    reason: str | None = None
+    up: bool | None = None
     forced_down: bool = False
     beat: str = ""
 
@@ -44,7 +44,7 @@ class Answer:
 
     outcome: str
     text: str = ""
-    retry_after: Optional[float] = None
+    retry_after: float | None = None
     permanent: bool = False
 
 
@@ -54,7 +54,7 @@ class Unreadable(Exception):
     `text` is one clear line without a secret; `retry_after` is in seconds.
     """
 
-    def __init__(self, text: str, *, permanent: bool = False, retry_after: Optional[float] = None) -> None:
+    def __init__(self, text: str, *, permanent: bool = False, retry_after: float | None = None) -> None:
         super().__init__(text)
         self.text = text
         self.permanent = permanent
@@ -64,7 +64,7 @@ class Unreadable(Exception):
 class Rows(Protocol):
     """The cloud's API for one row. One call of a write sends one request, or none."""
 
-    def read(self) -> Optional[Row]:
+    def read(self) -> Row | None:
         """The row; None when the cloud knows no such row. Raises Unreadable."""
 
     def disable(self, row_id: str, reason: str) -> Answer:
