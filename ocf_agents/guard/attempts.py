@@ -8,7 +8,7 @@ may send long after it wrote the attempt, so `hold` is never counted from the re
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Callable, Optional
+from typing import Callable
 
 from ocf_agents.guard.record import DISABLE, Attempt, Instant, Process, Record
 from ocf_agents.guard.verdict import Policy

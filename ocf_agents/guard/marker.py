@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import Optional
 from urllib.parse import quote
 
 MAX_LENGTH = 255

@@ -8,7 +8,7 @@ and puts the attempt on record before anything is sent (the guard's fifth invari
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Callable, NamedTuple, Optional, Union
+from typing import Callable, NamedTuple
 
 from ocf_agents.guard import attempts, verdict
 from ocf_agents.guard.record import (

@@ -8,7 +8,7 @@ A row is the service record in the cloud's API. The guard knows no cloud: whoeve
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional, Protocol
+from typing import Protocol
 
 APPLIED = "applied"
 REFUSED = "refused"

@@ -8,10 +8,10 @@ simulation can do the same with a clock, a disk and a cloud of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple, Union
 
 from ocf_agents.guard import attempts
-from ocf_agents.guard.reading import DONE, TO_SEND, TO_WAIT, TO_WAIT_FOR_UP, TO_WATCH, Decision, Seen, Trouble
+from ocf_agents.guard.reading import DONE, TO_SEND, TO_WAIT_FOR_UP, TO_WATCH, Decision, Seen, Trouble
 from ocf_agents.guard.record import UNKNOWN, Attempt, Instant, Record
 from ocf_agents.guard.row import APPLIED, REFUSED, Answer, Row
 from ocf_agents.guard.verdict import NONE, Policy
@@ -59,6 +59,10 @@ class Overtaken(NamedTuple):
     """The generation is no longer ours: another action has taken over."""
 
 
+class Died(NamedTuple):
+    """The service that the row should be enabled for does not run any more."""
+
+
 class Blocked(NamedTuple):
     """The record could not be locked, read or written; nothing was sent."""
 
@@ -66,7 +70,7 @@ class Blocked(NamedTuple):
     now: Instant
 
 
-Event = Union[Begun, Woken, Looked, Considered, Answered, Settled, Overtaken, Blocked]
+Event = Union[Begun, Woken, Looked, Considered, Answered, Settled, Overtaken, Died, Blocked]
 
 # Effects
 
@@ -118,6 +122,7 @@ AS_WANTED = "as wanted"
 TOO_LATE = "too late"
 HOPELESS = "hopeless"
 OVERTAKEN = "overtaken"
+DIED = "died"
 BLOCKED = "blocked"
 
 
@@ -141,6 +146,7 @@ class State:
     status: str = UNKNOWN
     text: str = ""
     trouble: Trouble | None = None
+    caveat: str = ""
 
     def can_be_chosen(self, row: Row | None, now: Instant) -> bool:
         """Whether an enable sent now makes the host eligible: its compute answers RPC (facts: the Placement trait).
@@ -164,8 +170,8 @@ def step(state: State, event: Event) -> tuple[State, Effect]:
         return state, Settle(event.attempt, event.answer, event.took)
     if isinstance(event, Settled):
         return _after_answer(state, event)
-    if isinstance(event, Overtaken):
-        return state, Finish(OVERTAKEN, state.status)
+    if isinstance(event, (Overtaken, Died)):
+        return state, Finish(OVERTAKEN if isinstance(event, Overtaken) else DIED, state.status)
     if isinstance(event, Blocked):
         return _retry(replace(state, text=event.text), event.now, BLOCKED)
     raise TypeError(f"no such event: {event!r}")
@@ -175,8 +181,21 @@ def _after_look(state: State, seen: Seen) -> tuple[State, Effect]:
     row = seen.row
     if row is not None and state.first_beat is None:
         state = replace(state, first_beat=row.beat)
-    state = replace(state, trouble=seen.trouble)
+    state = replace(state, trouble=seen.trouble, caveat=_caveat(state, row, seen.sent))
     return state, Consider(seen, state.can_be_chosen(row, seen.sent))
+
+
+def _caveat(state: State, row: Row | None, now: Instant) -> str:
+    """What an operator should know of a host that is enabled and still may get no instance."""
+    if row is None or not state.is_foreground:
+        return ""
+    if row.forced_down:
+        return "the row is forced down, which is left to whoever fenced the host"
+    return (
+        "enabled before the cloud saw it up"
+        if row.disabled and not row.up and now.seconds >= state.hurry
+        else ""
+    )
 
 
 def _after_decision(state: State, event: Considered) -> tuple[State, Effect]:
@@ -185,7 +204,7 @@ def _after_decision(state: State, event: Considered) -> tuple[State, Effect]:
     if decision.do == TO_SEND and decision.attempt:
         return state, Send(decision.attempt)
     if decision.do == DONE or (decision.do == TO_WATCH and state.is_foreground):
-        return state, Finish(AS_WANTED, decision.status, decision)
+        return state, Finish(AS_WANTED, decision.status, decision, state.caveat)
     if decision.do == TO_WATCH:
         return _watch(state, event.record, now)
     if decision.do == TO_WAIT_FOR_UP:
@@ -216,7 +235,7 @@ def _after_answer(state: State, event: Settled) -> tuple[State, Effect]:
     if answer.outcome == APPLIED and record.known.is_final:
         state = replace(state, status=record.known.status, failures=0)
         if not record.attempts or state.is_foreground:
-            return state, Finish(AS_WANTED, state.status)
+            return state, Finish(AS_WANTED, state.status, text=state.caveat)
         return _watch(state, record, event.now)
     state = replace(state, text=answer.text)
     if answer.permanent and answer.outcome == REFUSED and state.is_foreground:

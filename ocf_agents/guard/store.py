@@ -131,7 +131,9 @@ class Store:
                 lock.release()  # somebody removed the file while we waited on it: our lock is on nothing
             yield
         except Timeout:
-            raise LockBusy(f"{self.directory}/{name}: locked by another process for {timeout:.0f} s") from None
+            raise LockBusy(
+                f"{self.directory}/{name}: locked by another process for {timeout:.0f} s"
+            ) from None
         except NotImplementedError as error:
             raise StoreError(f"{self.directory}/{name}: no file locks here ({error})") from None
         finally:

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each action asks of the guard: stop, start, monitor, reload, and the helper that outlives them.
+
+No action waits for the cloud's API but start. Stop writes its intent, sends a helper and goes on.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from typing import Callable, NamedTuple
+
+from ocf_agents.guard import attempts
+from ocf_agents.guard.ports import Clock, Disk, Errand, Processes, Reporter, Spawned, Spawner
+from ocf_agents.guard.reconciler import TAKE_OVER_GRACE, Reconciler, take_over
+from ocf_agents.guard.record import DISABLE, DISABLED, ENABLED, OURS, Helper, Process, Record
+from ocf_agents.guard.row import Rows
+from ocf_agents.guard.step import AS_WANTED, BLOCKED, DIED, OVERTAKEN, Finish, State
+from ocf_agents.guard.store import LockBusy, StoreError
+from ocf_agents.guard.verdict import NONE, Policy
+
+STOP_LOCK_WAIT = 2.0
+START_LOCK_WAIT = 10.0
+SEASONED_AFTER = 90.0
+"""Seconds: the cloud believes a dead service up for service_down_time (Nova: 60 s) after its last report."""
+
+HURRY_AFTER = 120.0
+"""Seconds for which a helper waits for the row to be up before it enables it all the same."""
+
+
+class Starting(NamedTuple):
+    """The generation that a start works for, and the reconciler that was on record before it."""
+
+    generation: int
+    predecessors: tuple[Process, ...]
+
+
+class Stopping(NamedTuple):
+    """What stop has to finish once the service is gone."""
+
+    generation: int | None
+    helper: Spawned | None
+
+
+class Conclusion(NamedTuple):
+    """How a start ends: whether it succeeded, one line for people, and whether that is a warning."""
+
+    is_success: bool
+    text: str
+    is_warning: bool = False
+
+
+@dataclass(frozen=True)
+class Guard:
+    """One resource's guard. `disable_deadline` and `head_start` are in seconds."""
+
+    policy: Policy
+    disk: Disk
+    clock: Clock
+    processes: Processes
+    spawner: Spawner
+    reporter: Reporter
+    connect: Callable[[], Rows]
+    disable_deadline: float = 3600.0
+    head_start: float = 3.0
+
+    # stop
+
+    def stopping(self, *, is_alive: bool, head_start: float) -> Stopping:
+        """Writes the intent and sends the helper; waits for its word only beside a living service. Never fails."""
+        errand, generation = self._intend_stop()
+        helper = self._send(errand) if errand else None
+        if helper and is_alive:
+            helper.wait_for_word(min(self.head_start, head_start))
+        return Stopping(generation, helper)
+
+    def stopped(self, stopping: Stopping) -> None:
+        """Notes that the service is gone. A row that moves gets nothing more from this node. Never fails."""
+        try:
+            record = self.disk.update(lambda r: self._note_stopped(r, stopping.generation), STOP_LOCK_WAIT)
+        except StoreError as error:
+            self.reporter.warning(f"the end of this stop is not on record: {error.text}")
+            record = None
+        if self.policy.moves:
+            helpers = [stopping.helper.process] if stopping.helper and stopping.helper.process else []
+            helpers += [record.reconciler.process] if record and record.reconciler else []
+            self.processes.end(helpers, 0.0)
+
+    def _intend_stop(self) -> tuple[Errand | None, int | None]:
+        is_taken: list[bool] = []
+
+        def change(record: Record) -> Record:
+            is_taken[:] = [record.want == DISABLED and self._has_helper(record)]
+            return replace(record, stopped=None) if is_taken[0] else self._next(record, DISABLED)
+
+        try:
+            record = self.disk.update(change, STOP_LOCK_WAIT)
+        except LockBusy as error:
+            return self._intend_unlocked(error.text), None
+        except StoreError as error:
+            self.reporter.warning(f"the row stays as it is, for the intent cannot be recorded: {error.text}")
+            return None, None
+        if is_taken[0] or not (self.policy.disable_on_stop or record.attempts):
+            return None, record.generation
+        return Errand(DISABLED, record.generation, self.disable_deadline), record.generation
+
+    def _intend_unlocked(self, why: str) -> Errand | None:
+        """The helper writes the intent when it gets the lock, if the generation that we read still stands."""
+        self.reporter.warning(f"{why}; the helper goes on with it")
+        try:
+            generation = self.disk.load().generation
+        except StoreError:
+            return None
+        return Errand(DISABLED, generation, self.disable_deadline, expected=generation)
+
+    def _note_stopped(self, record: Record, generation: int | None) -> Record | None:
+        if record.generation != generation or record.want != DISABLED:
+            return None
+        return replace(record, stopped=self.clock.now())
+
+    # start
+
+    def starting(self) -> Starting:
+        """Writes the intent to enable and registers this process for it. Raises StoreError."""
+        before: list[Process] = []
+
+        def change(record: Record) -> Record:
+            before[:] = [record.reconciler.process] if record.reconciler else []
+            record = self._next(record, ENABLED)
+            return replace(record, reconciler=Helper(self.processes.me(), record.generation))
+
+        generation = self.disk.update(change, START_LOCK_WAIT).generation
+        return Starting(generation, tuple(before))
+
+    def started(self, starting: Starting, service: Process, *, seconds: float, margin: float) -> Conclusion:
+        """Makes the host eligible again, in the foreground, within `seconds`.
+
+        `margin`: seconds kept for the last request. Nothing is enabled for a `service` that has
+        died. Leaves a helper behind where something may still land.
+        """
+        generation = starting.generation
+        now = self.clock.now().seconds
+        try:
+            if not take_over(self.disk, self.processes, generation, starting.predecessors):
+                return Conclusion(False, "another action of this resource took over")
+            last_look = now + seconds - margin
+            state = self._state(service, hurry=last_look - margin / 2, last_look=last_look, foreground=True)
+            finish = self._reconciler(generation, service).run(state)
+            conclusion = self._conclude(finish, self.disk.load())
+        except StoreError as error:
+            return Conclusion(False, f"the record cannot be used: {error.text}")
+        if conclusion.is_success:
+            self._leave_helper(generation, service)
+        return conclusion
+
+    def _conclude(self, finish: Finish, record: Record) -> Conclusion:
+        if finish.ending == AS_WANTED:
+            return _conclude_as_wanted(finish)
+        if finish.ending == OVERTAKEN:
+            return Conclusion(False, "another action of this resource took over")
+        if finish.ending == DIED:
+            return Conclusion(False, "the service died while the cloud was waited for; nothing was enabled")
+        if finish.ending == BLOCKED:
+            return Conclusion(False, f"the record cannot be used: {finish.text}")
+        if OURS in (finish.status, record.known.status):
+            return Conclusion(False, f"the host is still disabled by our own marker: {finish.text}")
+        if any(a.kind == DISABLE and not a.is_presumed for a in record.attempts):
+            return Conclusion(False, f"a disable of ours may be in effect, the row is unread: {finish.text}")
+        if finish.status == NONE:
+            return Conclusion(True, f"the cloud has no row for host {self.policy.host!r} yet", True)
+        return Conclusion(
+            True, f"the row could not be read, and none of our disables is known: {finish.text}", True
+        )
+
+    def _leave_helper(self, generation: int, service: Process) -> None:
+        """Hands the entry over to a helper, unless nothing may land any more and the row has been read."""
+        try:
+            if self.disk.load().is_quiet:
+                return
+        except StoreError:
+            pass
+        helper = self._send(self._watch(generation, service), is_held=True)
+        if helper is None:
+            return
+        try:
+            self.disk.update(lambda record: self._hand_over(record, generation, helper), STOP_LOCK_WAIT)
+        except StoreError as error:
+            self.reporter.warning(f"the helper registers by itself: {error.text}")
+        helper.release()
+
+    def _hand_over(self, record: Record, generation: int, helper: Spawned) -> Record | None:
+        if record.generation != generation or helper.process is None:
+            return None
+        return replace(record, reconciler=Helper(helper.process, generation))
+
+    # monitor and reload
+
+    def tend(self, service: Process) -> None:
+        """What a recurring monitor of a running service owes the record: a helper where none lives. Never fails.
+
+        A service that runs although no start of ours began it (younger than the end of our last
+        stop) is adopted, as a start would take over.
+        """
+        try:
+            record = self.disk.load()
+        except StoreError:
+            return
+        if record.is_empty or self._has_helper(record):
+            return
+        if record.want == ENABLED and not record.is_quiet:
+            self._send(self._watch(record.generation, service))
+        elif record.want == DISABLED and self._is_younger(service, record):
+            self._send(self._watch(record.generation, service)._replace(expected=record.generation))
+
+    def refresh(self, service: Process | None) -> None:
+        """Replaces a living helper by one with the present parameters (reload-agent). Never fails."""
+        try:
+            record = self.disk.load()
+        except StoreError:
+            return
+        if record.reconciler and self._has_helper(record):
+            self.processes.end([record.reconciler.process], TAKE_OVER_GRACE)
+            errand = self._watch(record.generation, service) if service else None
+            if record.want == DISABLED:
+                errand = Errand(DISABLED, record.generation, self.disable_deadline)
+            if errand:
+                self._send(errand)
+
+    def _is_younger(self, service: Process | None, record: Record) -> bool:
+        if record.stopped is None or service is None:
+            return False
+        is_other_boot = record.stopped.boot_id != service.boot_id
+        return is_other_boot or self.processes.born(service) > record.stopped.seconds
+
+    def _watch(self, generation: int, service: Process) -> Errand:
+        deadline = max(self.disable_deadline, 2 * self.policy.hold + HURRY_AFTER)
+        return Errand(ENABLED, generation, deadline, service=service)
+
+    # the helper's own work
+
+    def run_errand(self, errand: Errand, on_word: Callable[[], None]) -> Finish | None:
+        """The life of a helper; None when it is not (or no longer) needed."""
+        end = self.clock.now().seconds + errand.deadline
+        generation = self._registered(errand, end)
+        if generation is None:
+            return None
+        now = self.clock.now().seconds
+        state = self._state(errand.service, hurry=now + HURRY_AFTER, last_look=end, foreground=False)
+        return self._reconciler(generation, errand.service, on_word).run(state)
+
+    def _registered(self, errand: Errand, end: float) -> int | None:
+        while True:
+            try:
+                generation = errand.generation if errand.expected is None else self._intend_late(errand)
+                errand = errand._replace(generation=generation or 0, expected=None)
+                if generation is None:
+                    return None
+                is_ours = take_over(self.disk, self.processes, generation)
+                return generation if is_ours else None
+            except StoreError:
+                if self.clock.now().seconds >= end:
+                    return None
+                self.clock.pause(1.0, 4.0)
+
+    def _intend_late(self, errand: Errand) -> int | None:
+        """Writes an intent that its action could not, or should not, write itself."""
+
+        def change(record: Record) -> Record | None:
+            if record.generation != errand.expected:
+                return None
+            if errand.want == ENABLED and not self._is_younger(errand.service, record):
+                return None
+            return self._next(record, errand.want)
+
+        before = errand.expected
+        record = self.disk.update(change, START_LOCK_WAIT)
+        return record.generation if record.generation != before and record.want == errand.want else None
+
+    # shared
+
+    def _next(self, record: Record, want: str) -> Record:
+        """The record of a new action. One that was lost counts as a disable that may still be under way."""
+        is_lost = record.is_empty
+        generation = 1000 * secrets.randbelow(1_000_000) if is_lost else record.generation
+        record = replace(record, generation=generation + 1, want=want, stopped=None)
+        if is_lost or (want == ENABLED and self.policy.moves):
+            record = attempts.presume(record, self.clock.now())
+        return record
+
+    def _has_helper(self, record: Record) -> bool:
+        helper = record.reconciler
+        return bool(
+            helper and helper.generation == record.generation and self.processes.is_alive(helper.process)
+        )
+
+    def _send(self, errand: Errand, *, is_held: bool = False) -> Spawned | None:
+        try:
+            return self.spawner.spawn(errand, is_held=is_held)
+        except OSError as error:
+            self.reporter.warning(f"no helper could be started: {error}")
+            return None
+
+    def _state(self, service: Process | None, *, hurry: float, last_look: float, foreground: bool) -> State:
+        born = self.processes.born(service) if service else 0.0
+        return State(self.policy, foreground, hurry, last_look, seasoned_at=born + SEASONED_AFTER)
+
+    def _reconciler(
+        self, generation: int, service: Process | None, on_word: Callable[[], None] = lambda: None
+    ) -> Reconciler:
+        return Reconciler(
+            generation=generation,
+            rows=self.connect(),
+            disk=self.disk,
+            clock=self.clock,
+            processes=self.processes,
+            reporter=self.reporter,
+            service=service,
+            on_word=on_word,
+        )
+
+
+def _conclude_as_wanted(finish: Finish) -> Conclusion:
+    judged = finish.decision.verdict if finish.decision else None
+    is_warning = bool(finish.text or (judged and judged.is_warning))
+    texts = [judged.why if judged else "the row was enabled", finish.text]
+    return Conclusion(True, "; ".join(text for text in texts if text), is_warning)
