@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent's own pid file: not a number to be trusted, but a proof to be checked.
+
+    1234
+    start=987654
+    boot=0f6c...
+    uid=162
+    run=5c0e...
+    arg=/usr/bin/python3
+    arg=/usr/bin/nova-compute
+
+The first line is the bare pid, for people and other tools. The rest says which process had it: a
+pid alone may be another process's by now (cases 69 to 73). It is written by root and believed
+only if root (or the user who reads it) owns it and nobody else can write it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .proc import ProcessId
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LONGEST = 1 << 18
+LOWEST_PID = 2
+MOST_DIGITS = 18
+REGULAR_FILE = 0o100000
+FORMAT_MASK = 0o170000
+WRITABLE_BY_OTHERS = 0o022
+
+
+class Record:
+    """What a pid file says: the process, its user, its command line, and the id of its run.
+
+    The run id is in the environment of the process and of all that it starts.
+    """
+
+    __slots__ = ("argv", "process", "run_id", "uid")
+
+    def __init__(self, process: ProcessId, uid: int, run_id: str, argv: Sequence[str]) -> None:
+        self.process = process
+        self.uid = uid
+        self.run_id = run_id
+        self.argv = tuple(argv)
+
+
+def read(path: str) -> Record | None:
+    """The record, or None for anything else: missing, empty, foreign, torn, planted, or another's."""
+    data = _read_trusted(path)
+    return None if data is None else _parse(data)
+
+
+def write(path: str, record: Record) -> None:
+    """Write the file atomically, mode 0644. The directory must exist. Raises OSError."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    _unlink(temporary)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(temporary, flags, 0o600)
+    try:
+        try:
+            _write_all(descriptor, _format(record))
+            os.fchmod(descriptor, 0o644)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.rename(temporary, path)
+    except OSError:
+        _unlink(temporary)
+        raise
+
+
+def remove(path: str) -> None:
+    """Remove the file; whatever prevents that does no harm, since it proves nothing any more."""
+    _unlink(path)
+
+
+def is_replaceable(path: str) -> bool:
+    """True when nothing of value is there: no file, or something like a pid file.
+
+    A mistyped parameter must not cost somebody else's file.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    try:
+        head = os.read(descriptor, LONGEST) if _is_regular(os.fstat(descriptor).st_mode) else b"x"
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return _parse(head) is not None or not head.strip(b"-0123456789 \t\r\n\0")
+
+
+def _read_trusted(path: str) -> bytes | None:
+    """The content, if it can only be root's or ours. Never waits (a FIFO), never follows a link."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    try:
+        return os.read(descriptor, LONGEST) if _is_trusted(os.fstat(descriptor)) else None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _is_trusted(status: os.stat_result) -> bool:
+    """A second name (hard link) would let others choose which of root's files is read."""
+    return (
+        _is_regular(status.st_mode)
+        and status.st_uid in (0, os.geteuid())
+        and not status.st_mode & WRITABLE_BY_OTHERS
+        and status.st_nlink == 1
+    )
+
+
+def _is_regular(mode: int) -> bool:
+    return mode & FORMAT_MASK == REGULAR_FILE
+
+
+def _format(record: Record) -> bytes:
+    process = record.process
+    lines = [
+        str(process.pid),
+        f"start={process.start}",
+        f"boot={process.boot_id}",
+        f"uid={record.uid}",
+        f"run={record.run_id}",
+        *(f"arg={_escape(word)}" for word in record.argv),
+    ]
+    return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
+
+
+def _parse(data: bytes) -> Record | None:
+    lines = data.decode("utf-8", "surrogateescape").split("\n")
+    facts: dict[str, str] = {}
+    argv = []
+    for line in lines[1:]:
+        key, _, value = line.partition("=")
+        if key == "arg":
+            argv.append(_unescape(value))
+        else:
+            facts[key] = value
+    pid, start, uid = _number(lines[0]), _number(facts.get("start")), _number(facts.get("uid"))
+    boot = facts.get("boot")
+    if pid is None or pid < LOWEST_PID or start is None or uid is None or not boot or not argv:
+        return None
+    return Record(ProcessId(pid, start, boot), uid, facts.get("run", ""), argv)
+
+
+def _number(text: str | None) -> int | None:
+    if text is None or len(text) > MOST_DIGITS or not (text.isascii() and text.isdigit()):
+        return None
+    return int(text)
+
+
+def _escape(word: str) -> str:
+    return word.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def _unescape(text: str) -> str:
+    return "\\".join(part.replace("\\n", "\n") for part in text.split("\\\\"))
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _unlink(path: str) -> None:
+    try:  # noqa: SIM105 (contextlib is too heavy for a module that monitors load)
+        os.unlink(path)
+    except OSError:
+        pass

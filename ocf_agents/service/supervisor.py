@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an agent asks of whatever runs its service, and what it is told."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from ocf_agents.ocf.deadline import Deadline
+
+    from .proc import ProcessId
+
+RUNNING = "running"
+STOPPED = "stopped"
+ZOMBIE = "zombie"
+ORPHANS = "orphans"
+GONE = "gone"
+
+
+class Status:
+    """How the service is.
+
+    state: RUNNING; STOPPED (by a signal: it exists and does nothing); ZOMBIE (it died and nobody has
+    fetched its result); ORPHANS (its workers run without it); GONE (nothing of it runs).
+    process: the one that the state is about, None when GONE. is_traced: a debugger holds it.
+    """
+
+    __slots__ = ("is_traced", "process", "state")
+
+    def __init__(self, state: str, process: ProcessId | None, is_traced: bool = False) -> None:
+        self.state = state
+        self.process = process
+        self.is_traced = is_traced
+
+    def __repr__(self) -> str:
+        return f"Status({self.state}, {self.process!r})"
+
+
+if TYPE_CHECKING:
+
+    class Supervisor(Protocol):
+        """Runs one service on this host."""
+
+        @property
+        def name(self) -> str:
+            """The service's name for messages."""
+
+        def status(self) -> Status:
+            """How the service is now; changes nothing."""
+
+        def process(self) -> ProcessId | None:
+            """The service's main process while it runs."""
+
+        def start(self, deadline: Deadline, settle: float = ...) -> ProcessId:
+            """Start it unless it runs; return once it has lived for `settle` seconds. Raises OcfError."""
+
+        def stop(self, deadline: Deadline, on_note: Callable[[str], None] = ...) -> None:
+            """Stop it; return only when nothing of it runs. Raises GenericError."""
