@@ -205,6 +205,21 @@ class Store:
             self._set_aside(folder, name, "a directory")
 
 
+def recorded_host(directory: str, instance: str) -> str:
+    """The Nova host that this machine's record of an instance is for; empty when there is none to be read."""
+    try:
+        folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        record = decode(_read_regular(folder, names.record(instance)))
+    except (OSError, Unusable):
+        return ""
+    finally:
+        os.close(folder)
+    return record.host if (record.resource, record.machine_id) == (instance, machine_id()) else ""
+
+
 def machine_id() -> str:
     """This machine's id; empty when the host has none, which then equals itself."""
     for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"):

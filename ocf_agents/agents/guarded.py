@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The actions of a service that has a row in the cloud: what each OCF action does, in order.
+
+Loaded by every monitor: what only start and stop need is imported inside them.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ocf_agents.guard import names
+from ocf_agents.ocf.agent import Action
+from ocf_agents.ocf.errors import GenericError, NotConfigured, NotRunning, OcfError
+from ocf_agents.service.command import Command
+from ocf_agents.service.process import ProcessSupervisor
+from ocf_agents.service.supervisor import GONE, ORPHANS, RUNNING, STOPPED, ZOMBIE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ocf_agents.agents.wiring import Wiring
+    from ocf_agents.guard.guard import Guard, Starting
+    from ocf_agents.guard.record import Process
+    from ocf_agents.ocf.agent import Call
+    from ocf_agents.ocf.parameters import Values
+    from ocf_agents.service.proc import ProcessId
+    from ocf_agents.service.supervisor import Supervisor
+
+FAILED = {
+    STOPPED: "the process is stopped (state T), it does no work",
+    ZOMBIE: "the process has died and was not yet reaped",
+    ORPHANS: "the main process has died, workers of it still run",
+}
+
+
+class GuardedService:
+    """One kind of service. `row` is its binary in the cloud's API.
+
+    `arguments` makes the command line from the parameters; `helpers` are programs that it starts
+    for its own use and that end with it.
+    """
+
+    def __init__(
+        self,
+        agent: str,
+        row: str,
+        arguments: Callable[[Values], list[str]],
+        helpers: Sequence[str] = (),
+    ) -> None:
+        self.agent = agent
+        self.row = row
+        self.arguments = arguments
+        self.helpers = tuple(helpers)
+
+    def actions(self) -> tuple[Action, ...]:
+        """Stop's timeout leaves Nova its graceful shutdown of 180 s (case 25)."""
+        return (
+            Action("start", self.start, 240),
+            Action("stop", self.stop, 240),
+            Action("monitor", self.monitor, 30, interval=10, depth=0),
+            Action("reload-agent", self.reload_agent, 30),
+            Action("validate-all", self.validate_all, 30),
+        )
+
+    # the actions
+
+    def start(self, call: Call) -> None:
+        """Starts the service, then makes the host eligible again; fails rather than leave our disable."""
+        self._check(call)
+        supervisor = self.supervisor(call, is_lenient=False)
+        guard = self._wiring(call).strict()
+        starting = self._intend(guard) if guard else None
+        process = supervisor.start(call.deadline)
+        if guard and starting:
+            self._make_eligible(call, guard, starting, process)
+        self._require_running(supervisor)
+
+    def stop(self, call: Call) -> None:
+        """Sends the disable ahead, stops the service, and fails only when it still runs (cases 29 to 33)."""
+        supervisor = self.supervisor(call, is_lenient=True)
+        status = supervisor.status()
+        guard = self._wiring(call).lenient()
+        stopping = None
+        if guard:
+            is_alive = status.state == RUNNING
+            stopping = guard.stopping(is_alive=is_alive, head_start=call.deadline.remaining() / 4)
+        supervisor.stop(call.deadline, call.log.warning)
+        if guard and stopping:
+            guard.stopped(stopping)
+
+    def monitor(self, call: Call) -> None:
+        """Looks at the process. Sends no request; may start the helper that a running service needs."""
+        status = self.supervisor(call, is_lenient=True).status()
+        if status.state == GONE:
+            raise NotRunning(f"{self.agent} is not running")
+        if status.state != RUNNING:
+            raise GenericError(FAILED[status.state])
+        if not call.environment.is_probe and status.process:
+            self._tend(call, status.process)
+
+    def reload_agent(self, call: Call) -> None:
+        """Gives a living helper the present parameters; the service stays as it is."""
+        self._check(call)
+        guard = self._wiring(call).strict()
+        if guard:
+            process = self.supervisor(call, is_lenient=False).process()
+            guard.refresh(_as_guarded(process) if process else None)
+
+    def validate_all(self, call: Call) -> None:
+        """Level 0 looks at the parameters only; level 10 at this host as well."""
+        self._check(call)
+        if call.environment.check_level >= 10:
+            from ocf_agents.agents.validation import check_host
+
+            check_host(self, call)
+
+    # what they are made of
+
+    def supervisor(self, call: Call, *, is_lenient: bool) -> Supervisor:
+        """What runs the service. A lenient one does with what parameters it can read (stop, monitor)."""
+        values, environment = call.values, call.environment
+        get = values.lenient if is_lenient else values.__getitem__
+        try:
+            arguments = self.arguments(values)
+        except OcfError:
+            if not is_lenient:
+                raise
+            arguments = []
+        command = Command(get("binary"), arguments, get("user"), self.helpers)
+        pid = get("pid") or os.path.join(
+            environment.run_dir, f"{self.agent}-{names.stem(environment.instance)}.pid"
+        )
+        return ProcessSupervisor(command, pid, get("log"), run_dir=environment.run_dir)
+
+    def _intend(self, guard: Guard) -> Starting:
+        from ocf_agents.guard.store import StoreError
+
+        try:
+            return guard.starting()
+        except StoreError as error:
+            raise GenericError(f"the record cannot be used: {error}") from None
+
+    def _make_eligible(self, call: Call, guard: Guard, starting: Starting, process: ProcessId) -> None:
+        """The second half of start. A quarter of the time at most is kept for the last request."""
+        seconds = call.deadline.remaining()
+        margin = min(call.values["api_timeout"] + 2.0, seconds / 4)
+        conclusion = guard.started(starting, _as_guarded(process), seconds=seconds, margin=margin)
+        if not conclusion.is_success:
+            raise GenericError(conclusion.text)
+        tell = call.log.warning if conclusion.is_warning else call.log.info
+        tell(conclusion.text)
+
+    def _check(self, call: Call) -> None:
+        """Raises BadParameter or NotConfigured for parameters that contradict themselves."""
+        from ocf_agents.openstack.cloud import CloudSettings
+
+        values = call.values
+        values.check()
+        self.arguments(values)
+        problem = CloudSettings.from_values(values).problem()
+        if problem and (values["disable_on_stop"] or values["enable_on_start"]):
+            raise NotConfigured(problem)
+
+    def _require_running(self, supervisor: Supervisor) -> None:
+        status = supervisor.status()
+        if status.state != RUNNING:
+            raise GenericError(FAILED.get(status.state, f"{self.agent} died right after its start"))
+
+    def _wiring(self, call: Call) -> Wiring:
+        from ocf_agents.agents.wiring import Wiring
+
+        return Wiring(self, call)
+
+    def _tend(self, call: Call, process: ProcessId) -> None:
+        """One stat tells whether there is anything to do; whatever happens, the result stays (design: monitor)."""
+        directory = call.values.lenient("state_dir")
+        try:
+            os.stat(os.path.join(directory, names.flag(call.environment.instance)))
+        except OSError:
+            return
+        try:
+            guard = self._wiring(call).lenient()
+            if guard:
+                guard.tend(_as_guarded(process))
+        except Exception as error:
+            call.log.debug(f"the record could not be tended: {error}")
+
+
+def _as_guarded(process: ProcessId) -> Process:
+    from ocf_agents.guard.record import Process
+
+    return Process(process.pid, process.start, process.boot_id)

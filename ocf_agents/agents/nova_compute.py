@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ocf:heartbeat:nova-compute: OpenStack's hypervisor agent, and its row in the compute API."""
+
+from __future__ import annotations
+
+from ocf_agents import __version__
+from ocf_agents.agents.guarded import GuardedService
+from ocf_agents.guard import parameters as guard
+from ocf_agents.ocf.agent import Agent
+from ocf_agents.ocf.parameters import Parameter, Path, Select, String
+from ocf_agents.openstack import parameters as openstack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ocf_agents.ocf.parameters import Values
+
+PARAMETERS = (
+    Parameter(
+        "supervisor",
+        Select,
+        "auto",
+        "What runs the service",
+        "How the service is run on this host. process: by this agent, with a pid file of its own."
+        " auto: the best that the host offers, which is process.",
+        choices=("auto", "process"),
+    ),
+    Parameter("binary", Path, "/usr/bin/nova-compute", "The program", "The nova-compute program."),
+    Parameter(
+        "config",
+        Path,
+        None,
+        "Its configuration file",
+        "The configuration file that is given to nova-compute. Without it nova-compute looks for its"
+        " files by itself (nova.conf, nova-compute.conf and their .d directories).",
+    ),
+    Parameter("user", String, "nova", "The user it runs as", "The user that nova-compute runs as."),
+    Parameter(
+        "log",
+        Path,
+        "/var/log/nova/nova-compute.out",
+        "Where its output goes",
+        "The file that receives what nova-compute writes to standard output and error. Nova's own log"
+        " is configured in Nova.",
+    ),
+    Parameter(
+        "pid",
+        Path,
+        None,
+        "The pid file",
+        "The agent's own pid file. By default it is named after the resource and lies in the run directory.",
+        unique_group="pid",
+    ),
+    Parameter(
+        "additional_parameters",
+        String,
+        "",
+        "Further arguments",
+        "Further arguments for nova-compute, quoted as for a shell.",
+    ),
+    Parameter(
+        "host",
+        String,
+        None,
+        "The host's name in Nova",
+        "The name of this host in the compute API. By default what Nova on this host uses: host in the"
+        " DEFAULT section of its configuration, else the host name. Set it for a service that moves"
+        " from node to node under one name.",
+        unique_group="host",
+    ),
+    *openstack.CLOUD_PARAMETERS,
+    *guard.PARAMETERS,
+)
+
+
+def arguments(values: Values) -> list[str]:
+    """The command line of nova-compute after the program's name. Raises BadParameter."""
+    config = values["config"]
+    return [*([f"--config-file={config}"] if config else []), *split(values, "additional_parameters")]
+
+
+def split(values: Values, name: str) -> list[str]:
+    """The words of a parameter, as a shell would see them. Raises BadParameter."""
+    text = values[name] or ""
+    if not any(character in text for character in "\"'\\"):
+        return list(text.split())
+    import shlex
+
+    from ocf_agents.ocf.errors import BadParameter
+
+    try:
+        return shlex.split(text)
+    except ValueError:
+        raise BadParameter(name, text, "arguments with closed quotes") from None
+
+
+SERVICE = GuardedService(
+    agent="nova-compute", row="nova-compute", arguments=arguments, helpers=("privsep-helper",)
+)
+
+AGENT = Agent(
+    "nova-compute",
+    __version__,
+    "OpenStack Nova compute service, guarded",
+    "Runs nova-compute on a hypervisor. When it stops, the host is disabled in the compute API, so that"
+    " the scheduler stops choosing it; when it starts, the host is enabled again and the start waits"
+    " for that. A record on the host says who disabled it: what an operator disabled for maintenance"
+    " stays disabled, in the operator's words. Give a start failure-timeout to the resource, because a"
+    " start fails while the API cannot undo a disable of its own.",
+    PARAMETERS,
+    SERVICE.actions(),
+)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts the real parts together: a guard for one call of one guarded service.
+
+Loaded by start, stop and helpers; by a monitor only when the record's flag is up.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable
+
+from ocf_agents.agents.guarded import GuardedService
+from ocf_agents.agents.host import HelperSpawner, HostClock, HostProcesses, HostReporter, helper_environment
+from ocf_agents.guard import store
+from ocf_agents.guard.guard import Guard
+from ocf_agents.guard.history import History
+from ocf_agents.guard.row import Rows
+from ocf_agents.guard.verdict import Policy
+from ocf_agents.ocf.agent import Call
+from ocf_agents.ocf.errors import BadArguments, OcfError
+from ocf_agents.openstack import nova_conf
+from ocf_agents.openstack.cloud import CloudSettings
+from ocf_agents.openstack.rows import ComputeRows
+
+
+class Wiring:
+    """Makes guards. A strict one raises on what is wrong; a lenient one (stop, monitor) does with what it has."""
+
+    def __init__(self, service: GuardedService, call: Call, clock: HostClock | None = None) -> None:
+        self._service = service
+        self._call = call
+        self._clock = clock or HostClock()
+
+    def strict(self) -> Guard | None:
+        """The guard for start; None when the parameters want nothing of the cloud. Raises OcfError."""
+        return self._guard(self._host(), self._call.values.__getitem__)
+
+    def lenient(self) -> Guard | None:
+        """The guard for stop and monitor: the record's own host first, for that is what ran. Never raises."""
+        get = self._call.values.lenient
+        host = store.recorded_host(get("state_dir"), self._call.environment.instance)
+        try:
+            return self._guard(host or self._host(), get)
+        except (OcfError, OSError) as error:
+            self._call.log.warning(f"the row in the cloud is left as it is: {error}")
+            return None
+
+    def for_helper(self, host: str, *, is_moving: bool) -> Guard:
+        """The guard of a helper, for the host that its action found."""
+        return self._make(host, self._call.values.lenient, is_moving)
+
+    def _guard(self, host: str, get: Callable[[str], Any]) -> Guard | None:
+        if not (get("disable_on_stop") or get("enable_on_start")):
+            return None
+        return self._make(host, get, self._is_moving(host))
+
+    def _make(self, host: str, get: Callable[[str], Any], is_moving: bool) -> Guard:
+        call = self._call
+        instance, directory = call.environment.instance, get("state_dir")
+        identity = store.Identity(instance, store.machine_id(), host)
+        reporter = HostReporter(call.log, History(directory, instance), call.action.name)
+        facts = {"host": host, "moves": is_moving}
+        return Guard(
+            policy=_policy(instance, host, get, is_moving),
+            disk=store.Store(directory, identity, reporter.warning),
+            clock=self._clock,
+            processes=HostProcesses(),
+            spawner=HelperSpawner(self._service.agent, facts, helper_environment(dict(os.environ))),
+            reporter=reporter,
+            connect=lambda: self._connect(host, get("api_timeout")),
+            disable_deadline=get("disable_deadline"),
+            head_start=get("head_start"),
+        )
+
+    def _connect(self, host: str, timeout: float) -> Rows:
+        settings = CloudSettings.from_values(self._call.values)
+        return ComputeRows(settings, host, self._service.row, timeout)
+
+    def _host(self) -> str:
+        given = self._call.values["host"]
+        return str(given) if given else self._default_host()
+
+    def _default_host(self) -> str:
+        try:
+            return nova_conf.default_host(self._service.arguments(self._call.values), self._service.agent)
+        except ValueError as error:
+            raise BadArguments(str(error)) from None
+
+    def _is_moving(self, host: str) -> bool:
+        """A row can follow the resource when its name is not what Nova on this node would use."""
+        if not self._call.values.given("host"):
+            return False
+        try:
+            return host != self._default_host()
+        except OcfError:
+            return True
+
+
+def _policy(instance: str, host: str, get: Callable[[str], Any], is_moving: bool) -> Policy:
+    reasons = (text.strip() for text in (get("enable_reasons") or "").split(","))
+    return Policy(
+        resource=instance,
+        host=host,
+        hold=get("hold"),
+        api_timeout=get("api_timeout"),
+        disable_on_stop=get("disable_on_stop"),
+        enable_on_start=get("enable_on_start"),
+        enable_reasons=tuple(text for text in reasons if text),
+        moves=is_moving,
+    )
