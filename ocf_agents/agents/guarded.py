@@ -119,19 +119,28 @@ class GuardedService:
 
     def supervisor(self, call: Call, *, is_lenient: bool) -> Supervisor:
         """What runs the service. A lenient one does with what parameters it can read (stop, monitor)."""
-        values, environment = call.values, call.environment
-        get = values.lenient if is_lenient else values.__getitem__
+        environment = call.environment
+        get = call.values.lenient if is_lenient else call.values.__getitem__
+        pid = get("pid") or os.path.join(
+            environment.run_dir, f"{self.agent}-{names.stem(environment.instance)}.pid"
+        )
+        command = self.command(call, is_lenient=is_lenient)
+        return ProcessSupervisor(command, pid, get("log"), run_dir=environment.run_dir)
+
+    def command(self, call: Call, *, is_lenient: bool = False) -> Command:
+        """What to run, as whom. Raises BadParameter unless lenient."""
+        get = call.values.lenient if is_lenient else call.values.__getitem__
         try:
-            arguments = self.arguments(values)
+            arguments = self.arguments(call.values)
         except OcfError:
             if not is_lenient:
                 raise
             arguments = []
-        command = Command(get("binary"), arguments, get("user"), self.helpers)
-        pid = get("pid") or os.path.join(
-            environment.run_dir, f"{self.agent}-{names.stem(environment.instance)}.pid"
-        )
-        return ProcessSupervisor(command, pid, get("log"), run_dir=environment.run_dir)
+        return Command(get("binary"), arguments, get("user"), self.helpers)
+
+    def check_cloud_host(self, call: Call) -> None:
+        """Raises BadArguments when the host's name in the cloud cannot be found out."""
+        self._wiring(call).host()
 
     def _intend(self, guard: Guard) -> Starting:
         from ocf_agents.guard.store import StoreError
@@ -173,7 +182,7 @@ class GuardedService:
         return Wiring(self, call)
 
     def _tend(self, call: Call, process: ProcessId) -> None:
-        """One stat tells whether there is anything to do; whatever happens, the result stays (design: monitor)."""
+        """One stat tells whether there is anything to do; whatever happens, the result stays."""
         directory = call.values.lenient("state_dir")
         try:
             os.stat(os.path.join(directory, names.flag(call.environment.instance)))

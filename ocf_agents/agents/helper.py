@@ -15,6 +15,7 @@ if __name__ == "__main__":  # an isolated interpreter finds the package by where
     if _root not in sys.path:
         sys.path.insert(0, _root)
 
+import contextlib
 import importlib
 import json
 import signal
@@ -67,10 +68,8 @@ def _leave(clock: Any, frame: FrameType | None) -> None:  # noqa: ANN401
 
 
 def _say_word(line: socket.socket) -> None:
-    try:
+    with contextlib.suppress(OSError):
         line.send(b"\n")
-    except OSError:
-        pass
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ class HelperProcess:
 
 
 class HelperSpawner:
-    """Starts helpers: a fresh interpreter, its own session, /dev/null as its files, one line to us (cases 123 to 125).
+    """Starts helpers: a fresh interpreter, its own session, no files but one line to us (cases 123 to 125).
 
     `facts` are what the helper cannot find out by itself; no secret is among them, for they are
     its arguments. Its parameters come by its environment, as ours did.

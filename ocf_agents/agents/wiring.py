@@ -24,7 +24,7 @@ from ocf_agents.openstack.rows import ComputeRows
 
 
 class Wiring:
-    """Makes guards. A strict one raises on what is wrong; a lenient one (stop, monitor) does with what it has."""
+    """Makes guards. A strict one raises on what is wrong; a lenient one does with what it has."""
 
     def __init__(self, service: GuardedService, call: Call, clock: HostClock | None = None) -> None:
         self._service = service
@@ -33,14 +33,14 @@ class Wiring:
 
     def strict(self) -> Guard | None:
         """The guard for start; None when the parameters want nothing of the cloud. Raises OcfError."""
-        return self._guard(self._host(), self._call.values.__getitem__)
+        return self._guard(self.host(), self._call.values.__getitem__)
 
     def lenient(self) -> Guard | None:
         """The guard for stop and monitor: the record's own host first, for that is what ran. Never raises."""
         get = self._call.values.lenient
         host = store.recorded_host(get("state_dir"), self._call.environment.instance)
         try:
-            return self._guard(host or self._host(), get)
+            return self._guard(host or self.host(), get)
         except (OcfError, OSError) as error:
             self._call.log.warning(f"the row in the cloud is left as it is: {error}")
             return None
@@ -76,7 +76,8 @@ class Wiring:
         settings = CloudSettings.from_values(self._call.values)
         return ComputeRows(settings, host, self._service.row, timeout)
 
-    def _host(self) -> str:
+    def host(self) -> str:
+        """The host's name in the cloud. Raises BadParameter or BadArguments."""
         given = self._call.values["host"]
         return str(given) if given else self._default_host()
 

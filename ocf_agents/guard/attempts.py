@@ -37,7 +37,7 @@ def let_go(record: Record, now: Instant, is_alive: Callable[[Process], bool]) ->
 
 
 def settle(record: Record, row_id: str | None, sent: Instant, hold: float) -> Record:
-    """Drops what a successful read, sent at `sent`, settles: let go more than `hold` before, or of another row."""
+    """Drops what a successful read sent at `sent` settles: let go over `hold` before, or of another row."""
 
     def is_open(attempt: Attempt) -> bool:
         if attempt.row_id is not None and row_id is not None and attempt.row_id != row_id:
@@ -49,7 +49,7 @@ def settle(record: Record, row_id: str | None, sent: Instant, hold: float) -> Re
 
 
 def is_paced(record: Record, kind: str, now: Instant, policy: Policy) -> bool:
-    """Whether another request of this kind would follow the last one too soon (one at a time keeps trace 7 small)."""
+    """Whether another request of this kind would come too soon: one at a time keeps trace 7 small."""
     return any(
         _is_recent(a, now, policy.api_timeout)
         for a in record.attempts

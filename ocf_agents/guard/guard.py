@@ -67,7 +67,7 @@ class Guard:
     # stop
 
     def stopping(self, *, is_alive: bool, head_start: float) -> Stopping:
-        """Writes the intent and sends the helper; waits for its word only beside a living service. Never fails."""
+        """Writes the intent, sends the helper, waits for its word beside a living service. Never fails."""
         errand, generation = self._intend_stop()
         helper = self._send(errand) if errand else None
         if helper and is_alive:
@@ -196,7 +196,9 @@ class Guard:
     # monitor and reload
 
     def tend(self, service: Process) -> None:
-        """What a recurring monitor of a running service owes the record: a helper where none lives. Never fails.
+        """What a recurring monitor of a running service owes the record: a helper where none lives.
+
+        Never fails.
 
         A service that runs although no start of ours began it (younger than the end of our last
         stop) is adopted, as a start would take over.

@@ -74,7 +74,7 @@ class Spawned(Protocol):
         """None when it ended before it could be looked at."""
 
     def wait_for_word(self, seconds: float) -> bool:
-        """Waits for the helper's first word (answered, or nothing to send), its end, or the time. True unless time ran out."""
+        """Waits for the helper's first word (answered, nothing to send) or its end."""
 
     def release(self) -> None:
         """Lets a helper go on that was spawned to take over from its parent."""

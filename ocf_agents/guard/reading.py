@@ -48,7 +48,7 @@ class Trouble(NamedTuple):
 class Seen:
     """One look at the row: what came (a row, none, or the trouble), when it was sent, and UTC for people."""
 
-    result: Row | None | Trouble
+    result: Row | Trouble | None
     sent: Instant
     at: str
 
@@ -80,7 +80,7 @@ class Situation:
 
 
 class Decision(NamedTuple):
-    """What to do now (`send`, `wait`, `wait for up`, `watch`, `done`), the verdict behind it, the request if one is due."""
+    """What to do now (`send`, `wait`, `wait for up`, `watch`, `done`), why, and the request if one is due."""
 
     do: str
     verdict: Verdict
@@ -90,7 +90,7 @@ class Decision(NamedTuple):
 
 def consider(record: Record, seen: Seen, around: Situation, policy: Policy) -> tuple[Record, Decision]:
     """One look at the row, taken in: the record as it must be on disk before the decision is carried out."""
-    record = attempts.let_go(record, around.now, lambda client: _holds(client, around))
+    record = _let_go(record, around)
     status = seen.status(policy)
     if status != UNKNOWN:
         record = _take_in(record, seen, status, policy)
@@ -109,9 +109,7 @@ def settle(
     is_definite = answer.outcome != IN_DOUBT and took <= attempts.DEFINITE_WITHIN
     is_mine = record.generation == generation
     if not is_definite:
-        return (
-            attempts.let_go(record, around.now, lambda client: _holds(client, around)) if is_mine else record
-        )
+        return _let_go(record, around) if is_mine else record
     record = record.without(attempt.token)
     if answer.outcome != APPLIED or not is_mine:
         return record
@@ -120,8 +118,11 @@ def settle(
     return replace(record, known=Known(status, record.generation, is_wanted))
 
 
-def _holds(client: Process, around: Situation) -> bool:
-    return around.is_busy if client == around.me else around.is_alive(client)
+def _let_go(record: Record, around: Situation) -> Record:
+    def holds(client: Process) -> bool:
+        return around.is_busy if client == around.me else around.is_alive(client)
+
+    return attempts.let_go(record, around.now, holds)
 
 
 def _take_in(record: Record, seen: Seen, status: str, policy: Policy) -> Record:
@@ -163,9 +164,6 @@ def _decide(
 
 
 def _mark_known(record: Record, decision: Decision) -> Record:
-    is_final = decision.do in (TO_WATCH, DONE)
-    return (
-        replace(record, known=record.known._replace(is_final=is_final))
-        if decision.status not in (UNKNOWN, NONE)
-        else record
-    )
+    if decision.status in (UNKNOWN, NONE):
+        return record
+    return replace(record, known=record.known._replace(is_final=decision.do in (TO_WATCH, DONE)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Callable, NamedTuple, TypeVar
+from typing import Callable, NamedTuple, TypeVar
 
 VERSION = 1
 DISABLED = "disabled"
@@ -79,6 +79,9 @@ class Known(NamedTuple):
     is_final: bool = False
 
 
+NOTHING_KNOWN = Known(UNKNOWN, 0)
+
+
 class Foreign(NamedTuple):
     """A foreign reason that was read while a disable of ours was unsettled (None is a reason too)."""
 
@@ -105,7 +108,7 @@ class Record:
     want: str = ENABLED
     generation: int = 0
     attempts: tuple[Attempt, ...] = ()
-    known: Known = Known(UNKNOWN, 0)
+    known: Known = NOTHING_KNOWN
     foreign: Foreign | None = None
     reconciler: Helper | None = None
     stopped: Instant | None = None
@@ -147,12 +150,12 @@ def decode(text: str) -> Record:
         raise Unusable(str(error)[:120]) from None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Dataclasses and named tuples as dictionaries, for JSON that explains itself."""
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {key: _plain(item) for key, item in value._asdict().items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {name: _plain(item) for name, item in zip(value._fields, value)}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return value
@@ -161,7 +164,7 @@ def _plain(value: Any) -> Any:
 class _Fields:
     """Reads typed fields out of decoded JSON; a wrong type is Unusable."""
 
-    def __init__(self, data: Any) -> None:
+    def __init__(self, data: object) -> None:
         if not isinstance(data, dict):
             raise Unusable("not an object")
         self.data = data

@@ -149,9 +149,9 @@ class State:
     caveat: str = ""
 
     def can_be_chosen(self, row: Row | None, now: Instant) -> bool:
-        """Whether an enable sent now makes the host eligible: its compute answers RPC (facts: the Placement trait).
+        """Whether an enable sent now makes the host eligible: its compute answers RPC (the Placement trait).
 
-        A row that fencing forced down never becomes up, and a start that runs out of time enables all the same.
+        A row that fencing forced down never becomes up; a start that runs out of time does not wait.
         """
         if row is None or row.forced_down or now.seconds >= self.hurry:
             return True

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An agent of a source tree, run by this interpreter instead of the one in its first line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+LONGEST_SHEBANG = 120
+
+
+def pin(agent: Path, directory: Path) -> Path:
+    """An executable in `directory` that runs the agent with the present interpreter, isolated as the agent is.
+
+    For tests and demonstrations in a virtual environment: it has the libraries that the system may
+    lack. Raises ValueError when the interpreter's path is too long for the kernel.
+    """
+    if len(sys.executable) > LONGEST_SHEBANG:
+        raise ValueError(f"{sys.executable} is too long for a first line: use a shorter directory")
+    path = directory / agent.name
+    path.write_text(
+        f"#!{sys.executable} -I\nimport runpy\nrunpy.run_path({str(agent)!r}, run_name='__main__')\n"
+    )
+    os.chmod(path, 0o755)  # noqa: S103 (an agent is executable for all)
+    return path
