@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which cloud, as whom, and the connection to it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ocf_agents.openstack.failure import Failure, Redactor
+from ocf_agents.openstack.parameters import CLOUDS_FILE
+
+if TYPE_CHECKING:
+    from ocf_agents.ocf.parameters import Values
+
+SECRETS = ("password", "application_credential_secret", "token", "passcode", "client_secret")
+DIRECT = ("auth_url", "username", "password", "project_name")
+
+
+@dataclass(frozen=True)
+class CloudSettings:
+    """Where the cloud is and who we are there; either `cloud` or the fields from `auth_url` on.
+
+    None in `interface`, `cacert` and `insecure` leaves them to clouds.yaml, or to the defaults.
+    """
+
+    cloud: str | None = None
+    clouds_file: str = CLOUDS_FILE
+    auth_url: str | None = None
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    user_domain_name: str = "Default"
+    project_name: str | None = None
+    project_domain_name: str = "Default"
+    region_name: str | None = None
+    interface: str | None = None
+    cacert: str | None = None
+    insecure: bool | None = None
+
+    @classmethod
+    def from_values(cls, values: Values) -> CloudSettings:
+        """From the parameters of `CLOUD_PARAMETERS`. Raises BadParameter."""
+        names = [name for name in cls.__dataclass_fields__ if name != "insecure"]
+        insecure = values["insecure"] if values.given("insecure") else None
+        return cls(**{name: values[name] for name in names}, insecure=insecure)
+
+    def problem(self) -> str | None:
+        """What is missing or contradicts itself, in one line; None if nothing does."""
+        given = [name for name in DIRECT if getattr(self, name)]
+        if self.cloud:
+            return f"give either cloud or {given[0]}, not both" if given else None
+        missing = [name for name in DIRECT if not getattr(self, name)]
+        if len(missing) == len(DIRECT):
+            return "give cloud (and clouds_file), or auth_url, username, password and project_name"
+        return f"give {', '.join(missing)} too, or cloud instead" if missing else None
+
+    def auth(self) -> dict[str, str]:
+        """What a password login needs, as openstacksdk names it. A dictionary of its own: texts in
+        it are taken as they are, where openstacksdk would expand braces elsewhere (case 41)."""
+        return {
+            "auth_url": self.auth_url or "",
+            "username": self.username or "",
+            "password": self.password or "",
+            "user_domain_name": self.user_domain_name,
+            "project_name": self.project_name or "",
+            "project_domain_name": self.project_domain_name,
+        }
+
+    def overrides(self) -> dict[str, Any]:
+        """What the parameters say besides who we are, and whatever clouds.yaml says of it."""
+        given: dict[str, Any] = {}
+        if self.region_name:
+            given["region_name"] = self.region_name
+        if self.interface:
+            given["interface"] = self.interface.removesuffix("URL")
+        if self.cacert:
+            given["cacert"] = self.cacert
+        if self.insecure is not None:
+            given.update(verify=not self.insecure, insecure=self.insecure)
+        return given
+
+
+class Cloud:
+    """A connection to the cloud. Making it sends nothing; its first use sends what it takes."""
+
+    def __init__(self, settings: CloudSettings, timeout: float) -> None:
+        self.settings, self.timeout = settings, timeout
+        self.redact = Redactor([settings.password or ""])
+        self._connection: Any = None
+        self._compute: Compute | None = None
+
+    def open(self) -> None:
+        """Read the configuration. Raises Failure, or what openstacksdk raises."""
+        if self._connection is None:
+            region = cloud_region(self.settings, self.timeout)
+            self.redact = Redactor(secrets_of(region.config))
+            self._connection = connect(region)
+
+    @property
+    def auth_url(self) -> str:
+        """Keystone's URL as configured."""
+        return str(self._connection.config.config["auth"].get("auth_url", ""))
+
+    def login(self) -> None:
+        """Have a token: two requests (Keystone's version, a token), none while one is good."""
+        session = self._connection.session
+        session.auth.get_access(session)
+
+    def compute(self) -> Compute:
+        """The compute service: one request (Nova's version) until Nova has told its version."""
+        if self._compute is None:
+            self._check_region()
+        if self._compute is None or self._compute.newest is None:
+            self._compute = find_compute(self._connection)
+        return self._compute
+
+    def hang_up(self) -> None:
+        """Close what connections are kept, so that the next request has a new one: one that the peer has
+        dropped meanwhile would leave a write in doubt for nothing."""
+        if self._connection is not None:
+            self._connection.session.session.close()
+
+    def forget_token(self) -> None:
+        """Get a new token for the next request."""
+        self._connection.session.invalidate()
+
+    def _check_region(self) -> None:
+        """The compute service must be in one region, or in the one asked for (cases 36 and 37)."""
+        config = self._connection.config
+        session = self._connection.session
+        interface = str(config.get_interface("compute") or "public")
+        catalog = session.auth.get_access(session).service_catalog.normalize_catalog()
+        choose_region(compute_regions(catalog, interface), config.get_region_name("compute"), interface)
+
+
+@dataclass(frozen=True)
+class Compute:
+    """The compute service of one region: openstacksdk's adapter, its URL, the newest microversion it told."""
+
+    adapter: Any
+    url: str
+    newest: tuple[int, int] | None
+
+
+def find_compute(connection: Any) -> Compute:  # noqa: ANN401 - openstacksdk has no types before 4
+    """Let openstacksdk discover the service, once; later requests go straight to the URL it found."""
+    adapter = connection.compute
+    data = adapter.get_endpoint_data()
+    newest = data.max_microversion if data else None
+    url = (data.url if data else adapter.get_endpoint()) or ""
+    return Compute(
+        adapter, str(url).rstrip("/"), None if newest is None else (int(newest[0]), int(newest[1]))
+    )
+
+
+def choose_region(regions: list[str], wanted: str | None, interface: str) -> None:
+    """Refuse to guess. Raises Failure unless one region is the only one, or is the one that is wanted."""
+    choice = ", ".join(regions)
+    if not regions:
+        raise Failure(f"the catalog has no compute service with interface {interface}", permanent=True)
+    if wanted and wanted not in regions:
+        raise Failure(f"no compute service in region {wanted}: set region_name ({choice})", permanent=True)
+    if not wanted and len(regions) > 1:
+        raise Failure(
+            f"the compute service is in several regions: set region_name ({choice})", permanent=True
+        )
+
+
+def compute_regions(catalog: list[dict[str, Any]], interface: str) -> list[str]:
+    """The regions in which a normalized catalog has the compute service, sorted."""
+    return sorted(
+        {
+            str(endpoint.get("region_name") or endpoint.get("region_id") or endpoint.get("region"))
+            for service in catalog
+            if service["type"] == "compute"
+            for endpoint in service["endpoints"]
+            if str(endpoint.get("interface", "")).removesuffix("URL") == interface.removesuffix("URL")
+        }
+    )
+
+
+def connect(region: Any) -> Any:  # noqa: ANN401
+    """openstacksdk's connection to a region. Sends nothing."""
+    from openstack.connection import Connection
+
+    connection = Connection(config=region)
+    session = connection.session
+    session.session.trust_env = False  # neither proxies nor CA bundles nor .netrc (case 48)
+    return connection
+
+
+def cloud_region(settings: CloudSettings, timeout: float) -> Any:  # noqa: ANN401
+    """openstacksdk's CloudRegion, from no environment and no vendor's file. Raises Failure."""
+    problem = settings.problem()
+    if problem:
+        raise Failure(problem, permanent=True)
+    hush()
+    region = load_region(settings, timeout)
+    check_cacert(region.config.get("cacert"), needed=region.config.get("verify", True))
+    return region
+
+
+def load_region(settings: CloudSettings, timeout: float) -> Any:  # noqa: ANN401
+    """The region as openstacksdk reads it. `timeout` is for each request, in seconds."""
+    from openstack.config.loader import OpenStackConfig
+
+    common = {"load_envvars": False, "vendor_files": [], "app_name": "ocf-agents"}
+    options = {"api_timeout": timeout, **settings.overrides()}
+    if not settings.cloud:
+        loader = OpenStackConfig(load_yaml_config=False, **common)
+        return loader.get_one(auth_type="password", auth=settings.auth(), **options)
+    secure = os.path.join(os.path.dirname(settings.clouds_file), "secure.yaml")
+    for path in [settings.clouds_file] + [secure] * os.path.lexists(secure):
+        check_yaml(path)
+    loader = OpenStackConfig(config_files=[settings.clouds_file], secure_files=[secure], **common)
+    check_entry(loader.cloud_config["clouds"], settings)
+    return loader.get_one(cloud=settings.cloud, **options)
+
+
+def check_yaml(path: str) -> None:
+    """Refuse a file that cannot be read or parsed, without showing what is in it."""
+    import yaml
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            content = yaml.safe_load(file)
+    except OSError as error:
+        raise Failure(f"cannot read {path} (clouds_file): {error.strerror}", permanent=True) from None
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise Failure(f"{path} (clouds_file) is no YAML, see line {line}", permanent=True) from None
+    except (yaml.YAMLError, ValueError):
+        raise Failure(f"{path} (clouds_file) is no YAML", permanent=True) from None
+    if not isinstance(content, dict) or not isinstance(content.get("clouds", {}), dict):
+        raise Failure(f"{path} (clouds_file) has no section 'clouds'", permanent=True)
+
+
+def check_entry(clouds: dict[str, Any], settings: CloudSettings) -> None:
+    """The cloud must be in the file; with several regions one must be named (case 37: never the first)."""
+    where = f"in {settings.clouds_file} (clouds_file)"
+    entry = clouds.get(settings.cloud or "")
+    if not isinstance(entry, dict):
+        raise Failure(f"no cloud {settings.cloud!r} {where}: set cloud", permanent=True)
+    names = entry.get("region_name") or entry.get("regions") or []
+    names = names.split(",") if isinstance(names, str) else names
+    if len(names) > 1 and not settings.region_name:
+        raise Failure(
+            f"cloud {settings.cloud!r} {where} has several regions: set region_name", permanent=True
+        )
+
+
+def check_cacert(path: str | None, *, needed: bool) -> None:
+    """Refuse a CA file that is missing or no certificate, by its name (case 39)."""
+    if not path or not needed:
+        return
+    import ssl
+
+    expanded = os.path.expanduser(path)
+    try:
+        is_folder = os.path.isdir(expanded)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(**{"capath" if is_folder else "cafile": expanded})
+    except ssl.SSLError:
+        raise Failure(f"{path} (cacert) holds no certificate", permanent=True) from None
+    except OSError as error:
+        raise Failure(f"cannot read {path} (cacert): {error.strerror}", permanent=True) from None
+
+
+def secrets_of(config: dict[str, Any]) -> list[str]:
+    """All texts in a cloud's configuration that nobody may see."""
+    auth = config.get("auth") or {}
+    return [str(part[name]) for part in (config, auth) for name in SECRETS if part.get(name)]
+
+
+def hush() -> None:
+    """No warnings and no log lines of the libraries on stderr: what matters is in our own texts.
+
+    Certificates that nobody verifies (case 35), discovery that failed, and whatever some future version
+    is going to remove.
+    """
+    import logging
+    import warnings
+
+    libraries = (
+        "openstack",
+        "keystoneauth",
+        "keystoneauth1",
+        "urllib3",
+        "requests",
+        "requestsexceptions",
+        "stevedore",
+    )
+    for name in libraries:
+        logger = logging.getLogger(name)
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
+    others = (
+        *libraries,
+        "dogpile",
+        "os_service_types",
+        "pkg_resources",
+        "iso8601",
+        "jsonpatch",
+        "cryptography",
+        "pbr",
+    )
+    warnings.filterwarnings("ignore", module=rf"({'|'.join(others)})(\.|$)")

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What went wrong with a request, in one line that names the URL or the parameter, and no secret."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping
+
+LONGEST = 400
+PERMANENT = (401, 403, 406)
+HINTS = {
+    401: "check the credentials",
+    403: "the cloud user needs the role admin",
+    404: "check the URL",
+    406: "microversion 2.53 (Nova of Pike) or later is needed",
+}
+# Of keystoneauth and openstacksdk: what is configured cannot be right.
+MISTAKES = {
+    "ConfigException",
+    "MissingRequiredOptions",
+    "NoMatchingPlugin",
+    "EndpointNotFound",
+    "ImportError",
+}
+# The first that is in the chain speaks. keystoneauth says ConnectTimeout of every timeout.
+WORDS = (
+    ("SSLError", "TLS failed ({})"),
+    ("NewConnectionError", "no connection ({})"),
+    ("ConnectTimeoutError", "no connection in time"),
+    ("Timeout", "no answer in time"),
+    ("ConnectTimeout", "no answer in time"),
+    ("ConnectFailure", "the connection broke ({})"),
+    ("ConnectionError", "the connection broke ({})"),
+    ("UnknownConnectionError", "the connection broke ({})"),
+    ("ImportError", "openstacksdk is missing or broken ({})"),
+)
+
+
+class Failure(Exception):
+    """No usable answer.
+
+    `permanent`: waiting cannot heal it. `retry_after`: seconds, where the API said so. `reached`: the
+    request may have reached the API (False: it certainly did not).
+    """
+
+    def __init__(
+        self, text: str, *, permanent: bool = False, retry_after: float | None = None, reached: bool = False
+    ) -> None:
+        super().__init__(text)
+        self.text, self.permanent, self.retry_after, self.reached = text, permanent, retry_after, reached
+
+
+class Redactor:
+    """Hides secrets in a text, and makes one bounded line of it."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets = sorted({secret for secret in secrets if secret}, key=len, reverse=True)
+
+    def __call__(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        text = re.sub(r"(\w+://)[^/@\s]+@", r"\1***@", text)
+        line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+        return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
+
+
+def chain(error: BaseException) -> Iterator[BaseException]:
+    """The error and all that lie behind it: causes, contexts, and errors carried as arguments."""
+    seen: set[int] = set()
+    waiting: list[object] = [error]
+    while waiting:
+        one = waiting.pop(0)
+        if not isinstance(one, BaseException) or id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        waiting += [one.__cause__, one.__context__, getattr(one, "reason", None), *one.args]
+
+
+def kinds(error: BaseException) -> set[str]:
+    """The class names of the whole chain, with their base classes."""
+    return {kind.__name__ for one in chain(error) for kind in type(one).__mro__}
+
+
+def never_sent(error: BaseException) -> bool:
+    """True when no byte of the request has left: no address, no connection, no trust."""
+    names = kinds(error)
+    return bool(
+        names & {"NewConnectionError", "ConnectTimeoutError", "SSLCertVerificationError", "InvalidURL"}
+    )
+
+
+def is_untrusted(error: BaseException) -> bool:
+    """True when the peer's certificate is not trusted."""
+    return "SSLCertVerificationError" in kinds(error)
+
+
+def explain(error: BaseException, doing: str, *, sent: bool) -> Failure:
+    """A library's exception as a failure; `doing` says what was asked of whom, `sent` whether it was."""
+    if isinstance(error, Failure):
+        return error
+    reached = sent and not never_sent(error)
+    status = getattr(error, "http_status", None)
+    if isinstance(status, int) and status >= 300:
+        headers = getattr(getattr(error, "response", None), "headers", None) or {}
+        hint = HINTS.get(status)
+        text = f"{doing}: answered {status}" + (f" ({hint})" if hint else "")
+        return Failure(
+            text, permanent=status in PERMANENT, retry_after=seconds_to_wait(headers), reached=reached
+        )
+    permanent = is_untrusted(error) or bool(kinds(error) & MISTAKES)
+    return Failure(f"{doing}: {describe(error)}", permanent=permanent, reached=reached)
+
+
+def describe(error: BaseException) -> str:
+    """A library's exception in plain words."""
+    names = kinds(error)
+    if is_untrusted(error):
+        detail = next((str(one.verify_message) for one in chain(error) if hasattr(one, "verify_message")), "")
+        return f"the TLS certificate is not trusted ({detail}): set cacert"
+    for kind, words in WORDS:
+        if kind in names:
+            return words.format(innermost(error))
+    return f"{type(error).__name__}: {error}"
+
+
+def innermost(error: BaseException) -> str:
+    """What the operating system or the library said first."""
+    last = next(
+        (one for one in reversed(list(chain(error))) if isinstance(one, OSError) and one.strerror), None
+    )
+    if last is not None:
+        return str(last.strerror)
+    deepest = list(chain(error))[-1]
+    return str(deepest) or type(deepest).__name__
+
+
+def seconds_to_wait(headers: Mapping[str, str], now: float | None = None) -> float | None:
+    """The header Retry-After, a number or a date, in seconds from now; None without a usable one."""
+    text = (headers.get("Retry-After") or "").strip()
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return float(text)
+    from email.utils import parsedate_to_datetime
+
+    try:
+        then = parsedate_to_datetime(text).timestamp()
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+    return max(0.0, then - (time.time() if now is None else now))

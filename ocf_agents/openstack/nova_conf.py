@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host name under which nova-compute registers, read as oslo.config reads it.
+
+[DEFAULT] host of all its configuration files, the last one that says it; else the host name of the
+kernel, never the resolver's (cases 51, 52). The rules are oslo.config's: which files there are
+and in which order, how a line is read, and `$name` in a value. oslo.config itself is not needed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+Options = dict[str, str]
+PROJECT, PROGRAM = "nova", "nova-compute"
+REFERENCE = re.compile(
+    r"\$(?:(?P<escaped>\$)|(?P<named>[_a-z][._a-z0-9]*)|\{(?P<braced>[_a-z][._a-z0-9]*)\})", re.I
+)
+DEEPEST = 20
+
+
+class BadConfiguration(Exception):
+    """Nova's configuration does not tell the host. The text names the file, and the way out."""
+
+
+def default_host(arguments: Sequence[str], home: str | None, *, root: str = "/") -> str:
+    """The host of a nova-compute that is started with these arguments.
+
+    `home` is the home directory of its user (None: it has none), `root` stands before the default
+    directories. Raises BadConfiguration where the answer is not certain.
+    """
+    options: Options = {}
+    for path in config_files(arguments, home, root=root):
+        options.update(read_default_section(path))
+    if "host" not in options:
+        if options.get("config_source"):
+            raise BadConfiguration(
+                "config_source in Nova's configuration may tell the host: set the parameter host"
+            )
+        return os.uname().nodename
+    host = resolve(options["host"], options)
+    if not host:
+        raise BadConfiguration("host in Nova's configuration is empty: set the parameter host")
+    return host
+
+
+def config_files(arguments: Sequence[str], home: str | None, *, root: str = "/") -> Iterator[str]:
+    """All configuration files in the order in which they are read; the last one that says something wins.
+
+    Without --config-file the default files, without --config-dir the default directories; both before
+    what the arguments name, in their order.
+    """
+    named = list(options_of(arguments))
+    places = default_places(home, root)
+    if not any(option == "--config-file" for option, _ in named):
+        yield from first_found(places, ".conf")
+    if not any(option == "--config-dir" for option, _ in named):
+        for folder in first_found(places, ".conf.d"):
+            yield from files_in(folder)
+    for option, value in named:
+        path = expand_home(value, home)
+        if option == "--config-file":
+            yield path
+        elif os.path.isdir(path):
+            yield from files_in(path)
+        else:
+            raise BadConfiguration(f"no directory {path} (--config-dir): mend it, or set the parameter host")
+
+
+def options_of(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """--config-file and --config-dir with their values, in order, in both spellings."""
+    rest = iter(arguments)
+    for argument in rest:
+        option, equals, value = argument.partition("=")
+        if option in ("--config-file", "--config-dir"):
+            yield option, value if equals else next(rest, "")
+
+
+def default_places(home: str | None, root: str) -> list[str]:
+    """The directories where oslo.config looks, the first one first."""
+    homes = [os.path.join(home, f".{PROJECT}"), home] if home else []
+    return [*homes, os.path.join(root, "etc", PROJECT), os.path.join(root, "etc")]
+
+
+def first_found(places: Sequence[str], extension: str) -> Iterator[str]:
+    """nova and nova-compute with this extension, each from the first place that has it."""
+    for name in (PROJECT, PROGRAM):
+        paths = [os.path.join(place, name + extension) for place in places]
+        yield from [path for path in paths if os.path.exists(path)][:1]
+
+
+def files_in(folder: str) -> list[str]:
+    """The *.conf files of a directory, sorted; a leading dot hides a file."""
+    try:
+        names = os.listdir(folder)
+    except NotADirectoryError:
+        return []
+    except OSError as error:
+        raise unreadable(folder, error) from None
+    return [os.path.join(folder, name) for name in sorted(names) if name.endswith(".conf") and name[0] != "."]
+
+
+def expand_home(path: str, home: str | None) -> str:
+    """`~` at the start as the daemon's user has it; relative paths start at /, where it runs."""
+    if home and (path == "~" or path.startswith("~/")):
+        path = home + path[1:]
+    return os.path.join("/", path)
+
+
+def read_default_section(path: str) -> Options:
+    """What [DEFAULT] says in a file, the last value of each option. Raises BadConfiguration."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except UnicodeDecodeError:
+        raise BadConfiguration(f"{path} is not UTF-8: mend it, or set the parameter host") from None
+    return parse(lines, path)
+
+
+def parse(lines: Sequence[str], path: str) -> Options:
+    """The options of [DEFAULT]; a line that oslo.config refuses is refused with its number."""
+    options: Options = {}
+    section = key = ""
+    values: list[str] = []
+    for number, line in enumerate([*(line.rstrip() for line in lines), ""], start=1):
+        if line[:1] in (" ", "\t"):
+            if not key:
+                raise refuse(path, number, "continues nothing")
+            values.append(line.lstrip())
+            continue
+        if key and section == "DEFAULT":
+            options[key] = "\n".join(values)
+        key = ""
+        if line.startswith("["):
+            section = section_name(line, path, number)
+        elif line and line[0] not in "#;":
+            key, values = split(line, path, number, bool(section))
+    return options
+
+
+def section_name(line: str, path: str, number: int) -> str:
+    """The name in a section's header."""
+    if not line.endswith("]") or len(line) == len("[]"):
+        raise refuse(path, number, "is no section header")
+    return line[1:-1]
+
+
+def split(line: str, path: str, number: int, in_section: bool) -> tuple[str, list[str]]:
+    """Key and first value of an assignment with `=` or `:`, without the quotes around the value."""
+    key, found, value = re.match(r"([^=:]*)([=:]?)(.*)", line, re.S).groups()  # type: ignore[union-attr]
+    if not found or not key.strip():
+        raise refuse(path, number, "is no assignment")
+    if not in_section:
+        raise refuse(path, number, "stands before any section")
+    value = value.strip()
+    if value and value[0] == value[-1] and value[0] in "\"'":
+        value = value[1:-1]
+    return key.strip(), [value]
+
+
+def resolve(value: str, options: Mapping[str, str], depth: int = 0) -> str:
+    """The value with its references to other options of [DEFAULT] replaced.
+
+    An option that the files do not set has a default that only Nova knows: BadConfiguration.
+    """
+    if depth > DEEPEST:
+        raise BadConfiguration("host in Nova's configuration refers to itself: set the parameter host")
+
+    def replace(match: re.Match[str]) -> str:
+        if match["escaped"]:
+            return "$"
+        name = match["named"] or match["braced"]
+        found = options.get(name.removeprefix("DEFAULT."))
+        if found is None:
+            raise BadConfiguration(f"host in Nova's configuration refers to ${name}: set the parameter host")
+        return resolve(found, options, depth + 1)
+
+    return REFERENCE.sub(replace, value.replace(r"\$", "$$"))
+
+
+def unreadable(path: str, error: OSError) -> BadConfiguration:
+    """A file that cannot be read."""
+    return BadConfiguration(f"cannot read {path}: {error.strerror}: mend it, or set the parameter host")
+
+
+def refuse(path: str, number: int, what: str) -> BadConfiguration:
+    """A line that cannot be parsed."""
+    return BadConfiguration(f"line {number} of {path} {what}: mend it, or set the parameter host")

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters that every OpenStack agent shares: which cloud, as whom, how.
+
+Loaded by monitor and meta-data too, so nothing heavy is imported.
+"""
+
+from __future__ import annotations
+
+from ocf_agents.ocf.parameters import Boolean, Duration, Parameter, Path, Select, String
+
+INTERFACES = ("public", "publicURL", "internal", "internalURL", "admin", "adminURL")
+CLOUDS_FILE = "/etc/openstack/clouds.yaml"
+
+CLOUD_PARAMETERS = (
+    Parameter(
+        "cloud",
+        String,
+        shortdesc="Cloud in clouds.yaml",
+        longdesc="Name of the cloud in clouds_file. Application credentials work. "
+        "Not together with auth_url, username, password and the names of project and domains.",
+        reloadable=True,
+    ),
+    Parameter(
+        "clouds_file",
+        Path,
+        CLOUDS_FILE,
+        shortdesc="Path of clouds.yaml",
+        longdesc="The file that describes the cloud. A secure.yaml beside it is merged into it. "
+        "It holds a secret: let nobody but root read it.",
+        reloadable=True,
+    ),
+    Parameter(
+        "auth_url",
+        String,
+        shortdesc="Keystone's URL",
+        longdesc="With or without /v3. Needed without cloud.",
+        reloadable=True,
+    ),
+    Parameter(
+        "username",
+        String,
+        shortdesc="User of the cloud",
+        longdesc="Needs the role admin on its project: Nova lets nobody else list or change services.",
+        reloadable=True,
+    ),
+    Parameter(
+        "password",
+        String,
+        shortdesc="Password of the user",
+        longdesc="It is kept in the cluster's configuration; cloud with clouds_file keeps it out of there.",
+        reloadable=True,
+        private=True,
+    ),
+    Parameter("user_domain_name", String, "Default", shortdesc="Domain of the user", reloadable=True),
+    Parameter("project_name", String, shortdesc="Project of the user", reloadable=True),
+    Parameter("project_domain_name", String, "Default", shortdesc="Domain of the project", reloadable=True),
+    Parameter(
+        "region_name",
+        String,
+        shortdesc="Region of this host",
+        longdesc="Needed where the catalog has the compute service in more than one region: without it "
+        "nothing is sent there.",
+        reloadable=True,
+    ),
+    Parameter(
+        "interface",
+        Select,
+        choices=INTERFACES,
+        shortdesc="Endpoint to use: public, internal or admin",
+        longdesc="Both spellings are taken (internal, internalURL). "
+        "Default: what clouds_file says, else public.",
+        reloadable=True,
+    ),
+    Parameter(
+        "cacert",
+        Path,
+        shortdesc="CA certificates to trust",
+        longdesc="A PEM file, for Keystone and Nova alike. "
+        "Default: what clouds_file says, else the system's.",
+        reloadable=True,
+    ),
+    Parameter(
+        "insecure",
+        Boolean,
+        False,
+        shortdesc="Do not verify TLS certificates",
+        longdesc="For tests. Anybody in between can then read the password.",
+        reloadable=True,
+    ),
+    Parameter(
+        "api_timeout",
+        Duration,
+        "10s",
+        shortdesc="Longest time for one call of the API",
+        longdesc="Includes finding the endpoint and getting a token.",
+        minimum=1,
+        reloadable=True,
+    ),
+)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An HTTP answer, read to its end or not, and what it says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ocf_agents.openstack.failure import HINTS, PERMANENT, Failure, seconds_to_wait
+
+LARGEST = 8 << 20
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer. `body` is None when it broke off or was too large. `doing` is method and URL."""
+
+    doing: str
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = b""
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+    def json(self) -> dict[str, Any]:
+        """The body as an object. Raises Failure when it is none."""
+        if self.body is None:
+            raise Failure(f"{self.doing}: the answer broke off", reached=True)
+        try:
+            value = json.loads(self.body)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            what = "empty" if not self.body else "no JSON"
+            raise Failure(f"{self.doing}: answered {self.status}, but the body is {what}", reached=True)
+        return value
+
+    def failure(self) -> Failure:
+        """This answer, which is no success, as a failure."""
+        return Failure(
+            self.text(),
+            permanent=self.status in PERMANENT,
+            retry_after=seconds_to_wait(self.headers),
+            reached=True,
+        )
+
+    def text(self) -> str:
+        """What was asked and answered, with the API's own words where there are some."""
+        if 300 <= self.status < 400:
+            return f"{self.doing}: answered {self.status}, sent to {self.headers.get('Location', 'nowhere')}"
+        words = "; ".join(filter(None, (self._words(), HINTS.get(self.status))))
+        return f"{self.doing}: answered {self.status}" + (f" ({words})" if words else "")
+
+    def _words(self) -> str:
+        """The message in a body of Nova's or Keystone's form; nothing of any other."""
+        try:
+            value = json.loads(self.body or b"")
+        except (ValueError, RecursionError):
+            return ""
+        inner = next(iter(value.values()), None) if isinstance(value, dict) else None
+        message = inner.get("message") if isinstance(inner, dict) else None
+        return message if isinstance(message, str) else ""
+
+
+def read_reply(response: Any, doing: str) -> Reply:  # noqa: ANN401 - a response of requests
+    """Read the body of a streamed response and close it."""
+    pieces: list[bytes] = []
+    complete = True
+    try:
+        for piece in response.iter_content(65536):
+            pieces.append(piece)
+            if sum(map(len, pieces)) > LARGEST:
+                complete = False
+                break
+    except Exception:  # whatever broke off the body, the status line has been read
+        complete = False
+    finally:
+        response.close()
+    body = b"".join(pieces)
+    promised = response.headers.get("Content-Length", "")
+    if promised.isdigit() and "Content-Encoding" not in response.headers and len(body) < int(promised):
+        complete = False  # urllib3 before 2 does not mind
+    return Reply(doing, response.status_code, response.headers, body if complete else None)
