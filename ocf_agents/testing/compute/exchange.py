@@ -105,10 +105,15 @@ class RequestLog:
             self._requests.append(request)
             self._changed.notify_all()
 
-    def answered(self, request: Request, status: int) -> None:
-        """Note that its answer has been sent."""
+    def answering(self, request: Request, status: int | None) -> None:
+        """Note what is going to be sent; None takes it back."""
         with self._changed:
-            request.status, request.t1 = status, time.monotonic()
+            request.status = status
+
+    def answered(self, request: Request) -> None:
+        """Note that the answer has been sent."""
+        with self._changed:
+            request.t1 = time.monotonic()
             self._changed.notify_all()
 
     def touch(self) -> None:

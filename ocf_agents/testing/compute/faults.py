@@ -41,6 +41,11 @@ class Fault:
     rewrite: Callable[[Response], Response] | None = None
     late: int = 0
 
+    @property
+    def sends_all(self) -> bool:
+        """True when the whole answer goes out, however slowly."""
+        return self.send in ("whole", "drip", "drip-head")
+
 
 def answer_late(seconds: float) -> Fault:
     """Applied at once, answered after `seconds`."""

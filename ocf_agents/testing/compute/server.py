@@ -199,16 +199,21 @@ class _Handler(BaseHTTPRequestHandler):
             raise ConnectionAbortedError("the server stops")
 
     def _send(self, request: Request, response: Response, fault: Fault) -> None:
+        if request.headers.get("connection", "").lower() == "close":
+            response = Response(response.status, response.body, {**response.headers, "Connection": "close"})
+        length = len(response.payload())
         data = response.encode()
         if self.command == "HEAD":
-            data = data[: len(data) - len(response.payload())]
+            data, length = data[: len(data) - length], 0
+        self.listener.log.answering(request, response.status if fault.sends_all else None)
         try:
-            self._put(data, len(response.payload()), fault)
+            self._put(data, length, fault)
         except OSError:
             self.close_connection = True
+            self.listener.log.answering(request, None)
             return
-        if fault.send in ("whole", "drip", "drip-head"):
-            self.listener.log.answered(request, response.status)
+        if fault.sends_all:
+            self.listener.log.answered(request)
 
     def _put(self, data: bytes, payload: int, fault: Fault) -> None:
         if fault.send == "whole":
