@@ -104,7 +104,8 @@ def _read_trusted(path: str) -> bytes | None:
     except (OSError, ValueError):
         return None
     try:
-        return os.read(descriptor, LONGEST) if _is_trusted(os.fstat(descriptor)) else None
+        status = os.fstat(descriptor)
+        return os.read(descriptor, min(status.st_size, LONGEST)) if _is_trusted(status) else None
     except OSError:
         return None
     finally:
