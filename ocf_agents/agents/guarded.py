@@ -70,7 +70,7 @@ class GuardedService:
         self._check(call)
         supervisor = self.supervisor(call, is_lenient=False)
         guard = self._wiring(call).strict()
-        starting = self._intend(guard) if guard else None
+        starting = self._intend(call, guard) if guard else None
         process = supervisor.start(call.deadline)
         if guard and starting:
             self._make_eligible(call, guard, starting, process)
@@ -142,19 +142,17 @@ class GuardedService:
         """Raises BadArguments when the host's name in the cloud cannot be found out."""
         self._wiring(call).host()
 
-    def _intend(self, guard: Guard) -> Starting:
+    def _intend(self, call: Call, guard: Guard) -> Starting:
         from ocf_agents.guard.store import StoreError
 
         try:
-            return guard.starting()
+            return guard.starting(call.deadline.remaining() / 2)
         except StoreError as error:
             raise GenericError(f"the record cannot be used: {error}") from None
 
     def _make_eligible(self, call: Call, guard: Guard, starting: Starting, process: ProcessId) -> None:
-        """The second half of start. A quarter of the time at most is kept for the last request."""
-        seconds = call.deadline.remaining()
-        margin = min(call.values["api_timeout"] + 2.0, seconds / 4)
-        conclusion = guard.started(starting, _as_guarded(process), seconds=seconds, margin=margin)
+        """The second half of start."""
+        conclusion = guard.started(starting, _as_guarded(process), call.deadline.remaining())
         if not conclusion.is_success:
             raise GenericError(conclusion.text)
         tell = call.log.warning if conclusion.is_warning else call.log.info

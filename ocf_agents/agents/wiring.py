@@ -7,6 +7,7 @@ Loaded by start, stop and helpers; by a monitor only when the record's flag is u
 from __future__ import annotations
 
 import os
+import pwd
 from typing import Any, Callable
 
 from ocf_agents.agents.guarded import GuardedService
@@ -67,7 +68,7 @@ class Wiring:
             processes=HostProcesses(),
             spawner=HelperSpawner(self._service.agent, facts, helper_environment(dict(os.environ))),
             reporter=reporter,
-            connect=lambda: self._connect(host, get("api_timeout")),
+            connect=lambda seconds: self._connect(host, seconds),
             disable_deadline=get("disable_deadline"),
             head_start=get("head_start"),
         )
@@ -82,9 +83,11 @@ class Wiring:
         return str(given) if given else self._default_host()
 
     def _default_host(self) -> str:
+        """What Nova on this node would use. Raises BadParameter or BadArguments."""
+        values = self._call.values
         try:
-            return nova_conf.default_host(self._service.arguments(self._call.values), self._service.agent)
-        except ValueError as error:
+            return nova_conf.default_host(self._service.arguments(values), _home(values["user"]))
+        except nova_conf.BadConfiguration as error:
             raise BadArguments(str(error)) from None
 
     def _is_moving(self, host: str) -> bool:
@@ -95,6 +98,15 @@ class Wiring:
             return host != self._default_host()
         except OcfError:
             return True
+
+
+def _home(user: str) -> str | None:
+    """The home directory of a user by name or number; None without one."""
+    try:
+        entry = pwd.getpwuid(int(user)) if user.isdigit() else pwd.getpwnam(user)
+    except (KeyError, OverflowError):
+        return None
+    return entry.pw_dir
 
 
 def _policy(instance: str, host: str, get: Callable[[str], Any], is_moving: bool) -> Policy:

@@ -21,6 +21,7 @@ from ocf_agents.guard.verdict import NONE, Policy
 
 STOP_LOCK_WAIT = 2.0
 START_LOCK_WAIT = 10.0
+FOREGROUND_LOCK_WAIT = 1.0
 SEASONED_AFTER = 90.0
 """Seconds: the cloud believes a dead service up for service_down_time (Nova: 60 s) after its last report."""
 
@@ -52,7 +53,11 @@ class Conclusion(NamedTuple):
 
 @dataclass(frozen=True)
 class Guard:
-    """One resource's guard. `disable_deadline` and `head_start` are in seconds."""
+    """One resource's guard.
+
+    `disable_deadline` and `head_start` are in seconds. `connect` makes the row's port; it is told
+    how many seconds a call may take.
+    """
 
     policy: Policy
     disk: Disk
@@ -60,7 +65,7 @@ class Guard:
     processes: Processes
     spawner: Spawner
     reporter: Reporter
-    connect: Callable[[], Rows]
+    connect: Callable[[float], Rows]
     disable_deadline: float = 3600.0
     head_start: float = 3.0
 
@@ -120,8 +125,8 @@ class Guard:
 
     # start
 
-    def starting(self) -> Starting:
-        """Writes the intent to enable and registers this process for it. Raises StoreError."""
+    def starting(self, seconds: float) -> Starting:
+        """Writes the intent to enable, within `seconds`, and registers this process. Raises StoreError."""
         before: list[Process] = []
 
         def change(record: Record) -> Record:
@@ -129,15 +134,17 @@ class Guard:
             record = self._next(record, ENABLED)
             return replace(record, reconciler=Helper(self.processes.me(), record.generation))
 
-        generation = self.disk.update(change, START_LOCK_WAIT).generation
+        generation = self.disk.update(change, min(START_LOCK_WAIT, seconds)).generation
         return Starting(generation, tuple(before))
 
-    def started(self, starting: Starting, service: Process, *, seconds: float, margin: float) -> Conclusion:
+    def started(self, starting: Starting, service: Process, seconds: float) -> Conclusion:
         """Makes the host eligible again, in the foreground, within `seconds`.
 
-        `margin`: seconds kept for the last request. Nothing is enabled for a `service` that has
-        died. Leaves a helper behind where something may still land.
+        Nothing is enabled for a `service` that has died. Leaves a helper behind where something may
+        still land.
         """
+        margin = min(2 * self.policy.api_timeout + 2.0, seconds / 3)  # for a last look and a last request
+        rows = self.connect(max(1.0, min(self.policy.api_timeout, margin / 2 - 0.5)))
         generation = starting.generation
         now = self.clock.now().seconds
         try:
@@ -145,7 +152,8 @@ class Guard:
                 return Conclusion(False, "another action of this resource took over")
             last_look = now + seconds - margin
             state = self._state(service, hurry=last_look - margin / 2, last_look=last_look, foreground=True)
-            finish = self._reconciler(generation, service).run(state)
+            reconciler = self._reconciler(generation, service, rows)
+            finish = replace(reconciler, lock_wait=FOREGROUND_LOCK_WAIT).run(state)
             conclusion = self._conclude(finish, self.disk.load())
         except StoreError as error:
             return Conclusion(False, f"the record cannot be used: {error.text}")
@@ -248,7 +256,8 @@ class Guard:
             return None
         now = self.clock.now().seconds
         state = self._state(errand.service, hurry=now + HURRY_AFTER, last_look=end, foreground=False)
-        return self._reconciler(generation, errand.service, on_word).run(state)
+        rows = self.connect(self.policy.api_timeout)
+        return self._reconciler(generation, errand.service, rows, on_word).run(state)
 
     def _registered(self, errand: Errand, end: float) -> int | None:
         while True:
@@ -307,11 +316,11 @@ class Guard:
         return State(self.policy, foreground, hurry, last_look, seasoned_at=born + SEASONED_AFTER)
 
     def _reconciler(
-        self, generation: int, service: Process | None, on_word: Callable[[], None] = lambda: None
+        self, generation: int, service: Process | None, rows: Rows, on_word: Callable[[], None] = lambda: None
     ) -> Reconciler:
         return Reconciler(
             generation=generation,
-            rows=self.connect(),
+            rows=rows,
             disk=self.disk,
             clock=self.clock,
             processes=self.processes,

@@ -56,6 +56,7 @@ class Reconciler:
     reporter: Reporter
     service: Process | None = None
     on_word: Callable[[], None] = lambda: None
+    lock_wait: float = LOCK_WAIT
     _last: tuple[str, str] = ("", "")
     _has_spoken: bool = field(default=False)
 
@@ -101,7 +102,7 @@ class Reconciler:
             return after
 
         try:
-            record = self.disk.update(change, LOCK_WAIT)
+            record = self.disk.update(change, self.lock_wait)
         except StoreError as error:
             self._report("?", "blocked", error.text)
             return Blocked(error.text, self.clock.now())
@@ -130,7 +131,7 @@ class Reconciler:
 
         self._tell_answer(effect)
         try:
-            record = self.disk.update(change, LOCK_WAIT)
+            record = self.disk.update(change, self.lock_wait)
         except StoreError as error:
             return Blocked(error.text, self.clock.now())
         if record.generation != self.generation:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cluster's log, as the environment says: HA_LOGFILE, HA_LOGFACILITY (or their lower-case names).
 
-Without either, standard error if it is a terminal. Writing never fails, never waits, and never
+Without either, warnings and errors go to standard error, which Pacemaker puts into its own log, and all
+goes there if it is a terminal. Writing never fails, never waits, and never
 follows a link; the file and the socket are opened when there is something to say (case 108).
 """
 
@@ -78,7 +79,7 @@ class Log:
         written = self._to_file(prefix, line)
         written = self._to_syslog(SEVERITIES[severity], prefix, line) or written
         if not written:
-            self._to_terminal(prefix, line)
+            self._to_stderr(severity, prefix, line)
 
     def _to_file(self, prefix: bytes, line: bytes) -> bool:
         if not self._path.startswith("/"):
@@ -119,9 +120,9 @@ class Log:
             sock.close()
         return True
 
-    def _to_terminal(self, prefix: bytes, line: bytes) -> None:
+    def _to_stderr(self, severity: str, prefix: bytes, line: bytes) -> None:
         try:
-            if os.isatty(2):
+            if severity in ("WARNING", "ERROR") or os.isatty(2):
                 os.write(2, b"%s: %s\n" % (prefix, line))
         except OSError:
             pass

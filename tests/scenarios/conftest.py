@@ -37,6 +37,8 @@ class Node:
         self.binary.write_text(DAEMON.format(python=sys.executable))
         self.binary.chmod(0o755)
         (root / "agent").mkdir()
+        self.config = root / "nova.conf"
+        self.config.write_text(f"[DEFAULT]\nhost = {host}\n")
         self.resource = Pacemaker(
             str(pin(AGENT, root / "agent")),
             {
@@ -44,7 +46,7 @@ class Node:
                 "user": os.geteuid(),
                 "log": root / "daemon.log",
                 "state_dir": self.state_dir,
-                "host": host,
+                "config": self.config,
                 "hold": "2s",
                 "api_timeout": "2s",
                 **cloud.credentials(),

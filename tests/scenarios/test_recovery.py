@@ -3,23 +3,153 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ocf_agents.guard import marker
+from ocf_agents.testing.run import Result
 
-from .conftest import Node
+from .conftest import Node, wait_for
 
 
-def test_stop_and_start_disable_and_enable_the_host(node: Node) -> None:
-    assert node.resource.run("start").code == 0
+def succeeded(result: Result) -> bool:
+    assert result.code == 0, result
+    return True
+
+
+def recover(node: Node) -> None:
+    """What Pacemaker does with a crashed resource."""
+    node.crash()
+    assert node.resource.monitor().code in (1, 7), "unreaped or gone, never running"
+    assert succeeded(node.resource.run("stop"))
+    assert succeeded(node.resource.run("start"))
+
+
+def test_stop_disables_the_host_in_our_words_and_start_enables_it(node: Node) -> None:
+    assert succeeded(node.resource.run("start"))
     row = node.cloud.row("cmp-7")
-    assert not row.disabled
+    assert row.may_be_chosen
 
-    assert node.resource.run("stop").code == 0
-    assert row.disabled
+    assert succeeded(node.resource.run("stop"))
     found = marker.parse(row.reason)
+    assert row.disabled
     assert found is not None
     assert found.belongs_to("nova-compute", "cmp-7")
-    assert node.wait_for_quiet()
 
-    assert node.resource.run("start").code == 0
-    assert not row.disabled
+    assert succeeded(node.resource.run("start"))
+    assert row.may_be_chosen
     assert node.is_alive()
+
+
+def test_the_disable_of_a_planned_stop_goes_out_while_the_service_still_answers(node: Node) -> None:
+    node.resource.run("start")
+    node.cloud.forget()
+    assert succeeded(node.resource.run("stop"))
+    (put,) = [request for request in node.cloud.requests if request.method == "PUT"]
+    assert put.status == 200
+    assert put.t1 - put.t0 < 1.0, "a dead compute would have kept Nova busy for a minute"
+    assert node.cloud.row("cmp-7").trait, "the compute itself has set the Placement trait"
+
+
+def test_twenty_monitors_send_no_request(node: Node) -> None:
+    node.resource.run("start")
+    assert node.wait_for_quiet()
+    node.cloud.forget()
+    assert [node.resource.monitor().code for _ in range(20)] == [0] * 20
+    assert node.cloud.requests == []
+
+
+@pytest.mark.parametrize("reason", ["RAM swap, see ticket 4711 (Zoë, 配置)", None, ""])
+def test_what_an_operator_disabled_stays_disabled_through_a_crash_in_their_words(
+    node: Node, reason: str | None
+) -> None:
+    node.resource.run("start")
+    row = node.cloud.row("cmp-7")
+    row.disabled, row.reason = True, reason
+    recover(node)
+    assert (row.disabled, row.reason) == (True, reason)
+    assert node.is_alive()
+
+
+def test_what_an_operator_disabled_while_ours_was_in_effect_stays_disabled(node: Node) -> None:
+    node.resource.run("start")
+    node.resource.run("stop")
+    assert node.wait_for_quiet()
+    row = node.cloud.row("cmp-7")
+    row.reason = "RAM swap"
+    result = node.resource.run("start")
+    assert result.code == 0
+    assert (row.disabled, row.reason) == (True, "RAM swap")
+    assert "RAM swap" in (node.root / "ha.log").read_text()
+
+
+def test_what_an_operator_enabled_while_we_were_down_stays_enabled(node: Node) -> None:
+    node.resource.run("start")
+    node.resource.run("stop")
+    assert node.wait_for_quiet()
+    row = node.cloud.row("cmp-7")
+    row.disabled, row.reason = False, None
+    node.cloud.forget()
+    assert succeeded(node.resource.run("start"))
+    assert not row.disabled
+    assert node.cloud.count("PUT") == 0
+
+
+def test_stop_and_start_at_once_end_enabled(node: Node) -> None:
+    node.resource.run("start")
+    row = node.cloud.row("cmp-7")
+    for _ in range(3):
+        assert succeeded(node.resource.run("stop"))
+        assert succeeded(node.resource.run("start"))
+        assert row.may_be_chosen
+
+
+def test_start_and_stop_twice_are_no_news(node: Node) -> None:
+    assert succeeded(node.resource.run("start"))
+    pid = node.pid
+    assert succeeded(node.resource.run("start"))
+    assert node.pid == pid
+    assert succeeded(node.resource.run("stop"))
+    assert succeeded(node.resource.run("stop"))
+    assert node.wait_for_quiet()
+    assert node.cloud.row("cmp-7").disabled
+
+
+def test_a_reboot_that_empties_run_keeps_the_record(node: Node) -> None:
+    node.resource.run("start")
+    node.resource.run("stop")
+    assert node.wait_for_quiet()
+    for path in node.run_dir.iterdir():
+        path.unlink()
+    node.run_dir.rmdir()
+    assert succeeded(node.resource.run("start"))
+    assert node.cloud.row("cmp-7").may_be_chosen
+
+
+def test_a_lost_record_is_healed_by_the_marker(node: Node) -> None:
+    node.resource.run("start")
+    node.resource.run("stop")
+    assert node.wait_for_quiet()
+    for path in node.state_dir.iterdir():
+        path.unlink()
+    assert succeeded(node.resource.run("start"))
+    assert node.cloud.row("cmp-7").may_be_chosen
+    assert wait_for(lambda: node.helpers() == [], 20), "the look after hold has ended"
+
+
+def test_a_marker_of_another_host_is_somebody_elses(node: Node) -> None:
+    row = node.cloud.row("cmp-7")
+    foreign = str(marker.make("nova-compute", "cmp-8", "2026-01-01T00:00:00Z", "0" * 16))
+    row.disabled, row.reason = True, foreign
+    assert succeeded(node.resource.run("start"))
+    assert (row.disabled, row.reason) == (True, foreign)
+
+
+def test_a_forced_down_host_is_enabled_and_stays_forced_down(node: Node) -> None:
+    node.resource.run("start")
+    node.resource.run("stop")
+    assert node.wait_for_quiet()
+    row = node.cloud.row("cmp-7")
+    row.forced_down = True
+    assert succeeded(node.resource.run("start"))
+    assert (row.disabled, row.forced_down) == (False, True)
+    assert "forced down" in (node.root / "ha.log").read_text()

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stop and start while the API is slow, silent, wrong or gone."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ocf_agents.testing.compute import faults
+from ocf_agents.testing.compute.faults import Fault
+
+from .conftest import Node, wait_for
+from .test_recovery import succeeded
+
+SILENT = {
+    "refuses everything": faults.reset(),
+    "never answers": faults.never_apply(),
+    "answers 503": faults.status(503, retry_after="1"),
+    "answers 403": faults.status(403),
+    "answers HTML": faults.not_json(applied=False),
+}
+
+
+def log_of(node: Node) -> str:
+    return (node.root / "ha.log").read_text()
+
+
+@pytest.mark.parametrize("fault", SILENT.values(), ids=SILENT)
+def test_no_fault_of_the_api_makes_a_stop_fail_or_wait_longer_than_the_head_start(
+    node: Node, fault: Fault
+) -> None:
+    node.resource.run("start")
+    assert node.wait_for_quiet()
+    node.cloud.fail(fault, times=None)
+    result = node.resource.run("stop", parameters={"head_start": "1s"})
+    assert result.code == 0
+    assert result.seconds < 10.0
+    assert not node.is_alive()
+
+
+def test_an_api_that_was_dead_during_stop_finds_the_host_enabled_after_start(node: Node) -> None:
+    node.resource.run("start")
+    node.cloud.fail(faults.reset(), times=None)
+    assert succeeded(node.resource.run("stop", parameters={"head_start": "0"}))
+    node.cloud.heal()
+    assert succeeded(node.resource.run("start"))
+    row = node.cloud.row("cmp-7")
+    assert row.may_be_chosen
+    assert not wait_for(lambda: row.disabled, 4), "the stop's helper was ended"
+
+
+def test_an_api_that_is_dead_during_stop_is_told_when_it_comes_back(node: Node) -> None:
+    node.resource.run("start")
+    node.cloud.fail(faults.reset(), times=None)
+    assert succeeded(node.resource.run("stop", parameters={"head_start": "0"}))
+    row = node.cloud.row("cmp-7")
+    assert not row.disabled
+    node.cloud.heal()
+    assert wait_for(lambda: row.disabled, 10)
+
+
+def test_start_fails_while_our_disable_is_in_effect_and_the_api_is_dead_and_heals_later(node: Node) -> None:
+    node.resource.run("start")
+    node.resource.run("stop")
+    assert node.wait_for_quiet()
+    node.cloud.fail(faults.reset(), times=None)
+    failed = node.resource.run("start", timeout=8)
+    assert failed.code == 1
+    assert not failed.timed_out
+    assert "disabled by our own marker" in (failed.reason or "")
+    assert succeeded(node.resource.run("stop", parameters={"head_start": "0"}))
+    node.cloud.heal()
+    assert succeeded(node.resource.run("start"))
+    assert node.cloud.row("cmp-7").may_be_chosen
+
+
+def test_start_succeeds_with_a_warning_while_nothing_of_ours_is_in_effect_and_the_api_is_dead(
+    node: Node,
+) -> None:
+    node.cloud.fail(faults.reset(), times=None)
+    result = node.resource.run("start", timeout=8)
+    assert succeeded(result)
+    assert "WARNING" in log_of(node)
+    assert node.helpers(), "somebody looks again when the API is back"
+    node.cloud.heal()
+    assert node.wait_for_quiet(30)
+
+
+def test_a_disable_that_nova_answers_late_neither_delays_the_stop_nor_stays(node: Node) -> None:
+    """The compute was killed: Nova's RPC to it blocks, though the row is already saved."""
+    node.resource.run("start")
+    node.crash()
+    node.cloud.fail(faults.answer_late(30.0), method="PUT")
+    began = time.monotonic()
+    assert succeeded(node.resource.run("stop"))
+    assert time.monotonic() - began < 2.0
+    row = node.cloud.row("cmp-7")
+    assert wait_for(lambda: row.disabled, 10)
+    assert succeeded(node.resource.run("start"))
+    assert row.may_be_chosen
+    assert node.wait_for_quiet(30)
+    assert row.may_be_chosen
+
+
+def test_a_disable_that_is_applied_after_the_enable_is_undone(node: Node) -> None:
+    """Kept in a queue for 12 s, longer than the start takes: the helper that start leaves sees it land."""
+    node.resource.run("start", parameters={"hold": "1s"})
+    assert node.wait_for_quiet(30)
+    node.cloud.fail(faults.commit_late(12.0), method="PUT")
+    assert succeeded(node.resource.run("stop", parameters={"hold": "14s", "head_start": "500ms"}))
+    assert succeeded(node.resource.run("start", parameters={"hold": "14s"}))
+    row = node.cloud.row("cmp-7")
+    assert not row.disabled
+    assert wait_for(lambda: row.disabled, 15), "the late disable has landed"
+    assert wait_for(lambda: not row.disabled, 15), "and is undone"
+    assert node.wait_for_quiet(40)
+    assert row.may_be_chosen
+
+
+def test_nothing_is_enabled_for_a_service_that_died_while_the_cloud_was_waited_for(node: Node) -> None:
+    node.resource.run("start")
+    node.resource.run("stop")
+    assert node.wait_for_quiet()
+    row = node.cloud.row("cmp-7")
+    node.binary.write_text(node.binary.read_text().replace("time.sleep(60)", "time.sleep(1.5); sys.exit(3)"))
+    row.seen = None
+    failed = node.resource.run("start", timeout=20)
+    assert failed.code == 1
+    assert row.disabled
