@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cloud as its operator sees it: `openstack compute service list --long`, and who may be scheduled to.
+
+Plain HTTP, so that what the scenarios see does not depend on the library that the agents use.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.errors import LabError
+
+DISABLED_TRAIT = "COMPUTE_STATUS_DISABLED"
+COMPUTE, PLACEMENT, IDENTITY = "compute", "placement", "identity"
+VERSIONS = {COMPUTE: {"X-OpenStack-Nova-API-Version": "2.100"}, PLACEMENT: {"OpenStack-API-Version": "placement 1.39"}}
+
+
+class Refused(LabError):
+    """The cloud answered with an error."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(f"HTTP {status}: {text[:500]}")
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the list of services."""
+
+    id: str
+    binary: str
+    host: str
+    status: str
+    state: str
+    reason: str | None
+    updated_at: str | None
+
+    @property
+    def is_up(self) -> bool:
+        return self.state == "up"
+
+    @property
+    def is_enabled(self) -> bool:
+        return self.status == "enabled"
+
+    def __str__(self) -> str:
+        words = f"{self.status}, {self.state}"
+        return words if self.reason is None else f"{words}, {self.reason!r}"
+
+
+class Cloud:
+    """A person logged in to the cloud; each call is one request, after a first one for the token."""
+
+    def __init__(self, auth_url: str, user: str, password: str, project: str) -> None:
+        self.auth_url = auth_url
+        self.user, self.password, self.project = user, password, project
+        self._token: str | None = None
+        self._catalog: dict[str, str] = {}
+
+    # -- services --------------------------------------------------------------------------------------------
+
+    def rows(self, **filters: str) -> list[Row]:
+        found = self.get(COMPUTE, f"/os-services?{urllib.parse.urlencode(filters)}")["services"]
+        return [
+            Row(
+                id=row["id"],
+                binary=row["binary"],
+                host=row["host"],
+                status=row["status"],
+                state=row["state"],
+                reason=row["disabled_reason"],
+                updated_at=row["updated_at"],
+            )
+            for row in found
+        ]
+
+    def row(self, host: str) -> Row | None:
+        """The row of the host's nova-compute, if it has registered."""
+        rows = self.rows(host=host, binary="nova-compute")
+        return rows[0] if rows else None
+
+    def disable(self, host: str, reason: str | None = None) -> None:
+        """As a person would, with or without a reason."""
+        change = {"status": "disabled"} if reason is None else {"status": "disabled", "disabled_reason": reason}
+        self._update(host, change)
+
+    def enable(self, host: str) -> None:
+        self._update(host, {"status": "enabled"})
+
+    def _update(self, host: str, change: dict[str, str]) -> None:
+        row = self.row(host)
+        if row is None:
+            raise LabError(f"{host} has no nova-compute row")
+        self.request("PUT", COMPUTE, f"/os-services/{row.id}", change)
+
+    # -- placement -------------------------------------------------------------------------------------------
+
+    def bears_disabled_trait(self, host: str) -> bool:
+        """Does Placement hold the host for disabled?"""
+        providers = self.get(PLACEMENT, f"/resource_providers?name={host}")["resource_providers"]
+        if not providers:
+            raise LabError(f"Placement knows no {host}")
+        return DISABLED_TRAIT in self.get(PLACEMENT, f"/resource_providers/{providers[0]['uuid']}/traits")["traits"]
+
+    def may_be_chosen(self, host: str) -> bool:
+        """Would the scheduler's question to Placement bring up the host?"""
+        query = f"/allocation_candidates?resources=VCPU:1&required=!{DISABLED_TRAIT}"
+        candidates = self.get(PLACEMENT, query)["provider_summaries"]
+        provider = self.get(PLACEMENT, f"/resource_providers?name={host}")["resource_providers"]
+        return bool(provider) and provider[0]["uuid"] in candidates
+
+    # -- requests --------------------------------------------------------------------------------------------
+
+    def get(self, service: str, path: str) -> Any:
+        return self.request("GET", service, path)
+
+    def request(self, method: str, service: str, path: str, body: object = None) -> Any:
+        """The answer's JSON; Refused for anything but 2xx."""
+        if self._token is None:
+            self._log_in()
+        url = (self.auth_url if service == IDENTITY else self._catalog[service]) + path
+        headers = {"X-Auth-Token": str(self._token), **VERSIONS.get(service, {})}
+        return self._send(method, url, headers, body)[1]
+
+    def _log_in(self) -> None:
+        identity = {
+            "methods": ["password"],
+            "password": {"user": {"name": self.user, "domain": {"id": "default"}, "password": self.password}},
+        }
+        scope = {"project": {"name": self.project, "domain": {"id": "default"}}}
+        request = {"auth": {"identity": identity, "scope": scope}}
+        headers, answer = self._send("POST", f"{self.auth_url}/auth/tokens", {}, request)
+        self._token = headers["X-Subject-Token"]
+        for service in answer["token"]["catalog"]:
+            self._catalog |= {service["type"]: e["url"] for e in service["endpoints"] if e["interface"] == "public"}
+
+    def _send(self, method: str, url: str, headers: dict[str, str], body: object) -> tuple[Any, Any]:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(url, data, {**headers, "User-Agent": "lab"}, method=method)
+        if data is not None:
+            request.add_header("Content-Type", "application/json")
+        try:
+            with urllib.request.urlopen(request, timeout=180) as answer:
+                text = answer.read()
+                return answer.headers, json.loads(text) if text else None
+        except urllib.error.HTTPError as error:
+            raise Refused(error.code, error.read().decode(errors="replace")) from None
+        except urllib.error.URLError as error:
+            raise LabError(f"{method} {url}: {error.reason}") from None

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Pacemaker cluster on nodes of the lab: corosync and pacemakerd on each, no fencing."""
+
+from __future__ import annotations
+
+import os
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from labkit.errors import wait_for
+from labkit.node import Folder, Node
+from labkit.service import Service
+
+HACLUSTER = {"user": "hacluster", "group": "haclient"}
+# What tmpfiles.d makes below /run for a cluster node.
+FOLDERS = (Folder("/run/crm", 0o750, **HACLUSTER), Folder("/run/resource-agents", 0o1755))
+PENDING = 193
+
+COROSYNC = """\
+totem {{
+  version: 2
+  cluster_name: lab
+  transport: udpu
+  token: 1000
+}}
+nodelist {{
+{nodes}}}
+quorum {{
+  provider: corosync_votequorum
+}}
+logging {{
+  to_logfile: yes
+  logfile: /var/log/corosync/corosync.log
+  to_syslog: no
+  to_stderr: no
+  timestamp: hires
+}}
+"""
+
+CIB = """\
+<cib crm_feature_set="3.16.1" validate-with="pacemaker-3.9" epoch="1" num_updates="0" admin_epoch="0">
+  <configuration>
+    <crm_config>
+      <cluster_property_set id="cib-bootstrap-options">
+        <nvpair id="no-fencing" name="stonith-enabled" value="false"/>
+        <nvpair id="no-quorum" name="no-quorum-policy" value="ignore"/>
+        <nvpair id="quick-election" name="dc-deadtime" value="1s"/>
+        <nvpair id="quick-recheck" name="cluster-recheck-interval" value="5s"/>
+      </cluster_property_set>
+    </crm_config>
+    <nodes/>
+    <resources/>
+    <constraints/>
+  </configuration>
+  <status/>
+</cib>
+"""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One entry of a resource's history on a node. `code` is the agent's, `reason` its exit reason, `seconds` its time."""
+
+    call: int
+    action: str
+    code: int
+    seconds: float
+    reason: str
+
+    @property
+    def is_done(self) -> bool:
+        return self.code != PENDING
+
+    def __str__(self) -> str:
+        words = f"{self.action} {self.code} in {self.seconds:.2f} s"
+        return f"{words} ({self.reason})" if self.reason else words
+
+
+class Cluster:
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.nodes = list(nodes)
+
+    # -- up and down -------------------------------------------------------------------------------------
+
+    def up(self) -> None:
+        """Start what is down and wait until all nodes are online."""
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(self.start, self.nodes))
+        wait_for("all nodes to be online", lambda: self.online() == {node.name for node in self.nodes}, 60)
+
+    def start(self, node: Node) -> None:
+        """Boot a node and its cluster daemons."""
+        if not node.is_up:
+            self._prepare(node)
+            node.start()
+        _corosync(node).start()
+        _pacemakerd(node).start()
+
+    def shut_down(self, node: Node) -> None:
+        """An orderly shutdown: Pacemaker stops the node's resources first."""
+        _pacemakerd(node).stop()
+        _corosync(node).stop()
+        node.kill()
+
+    def online(self) -> set[str]:
+        """The names of the nodes that are members now, as the first living node sees it."""
+        path = "//node_state[@join='member' and @crmd='online']"
+        return {state.get("uname", "") for state in self.query(path)}
+
+    def _prepare(self, node: Node) -> None:
+        nodes = "".join(
+            f"  node {{\n    name: {n.name}\n    nodeid: {i}\n    ring0_addr: {n.address}\n  }}\n"
+            for i, n in enumerate(self.nodes, 1)
+        )
+        node.write("/etc/corosync/corosync.conf", COROSYNC.format(nodes=nodes))
+        node.folder("/var/lib/corosync", fresh=True)
+        cib = "/var/lib/pacemaker/cib"
+        if not node.folder(cib, fresh=True).joinpath("cib.xml").exists():
+            node.write(f"{cib}/cib.xml", CIB, mode=0o600, **HACLUSTER)
+
+    # -- asking --------------------------------------------------------------------------------------------
+
+    @property
+    def speaker(self) -> Node:
+        """The first node that is up."""
+        return next(node for node in self.nodes if node.is_up)
+
+    def run(self, *argv: str) -> str:
+        """A command on some living node; its output."""
+        return self.speaker.run(*argv).stdout
+
+    def query(self, path: str) -> list[ET.Element]:
+        """The CIB's elements of that XPath; none if there are none, or no cluster answers."""
+        done = self.speaker.run("cibadmin", "--query", f"--xpath={path}", check=False)
+        if done.returncode != 0 or not done.stdout.strip():
+            return []
+        found = ET.fromstring(done.stdout)
+        return list(found) if found.tag == "xpath-query" else [found]
+
+    def history(self, resource: str, node: Node) -> list[Operation]:
+        """What Pacemaker ran for the resource on the node, in order: the last of each kind, and the last failure."""
+        path = f"//node_state[@uname='{node.name}']//lrm_resource[@id='{resource}']/lrm_rsc_op"
+        found = {int(op.get("call-id", "-1")): _operation(op) for op in self.query(path)}
+        return [found[call] for call in sorted(found)]
+
+    def configure(self, text: str) -> None:
+        """Commands of crmsh's configure level, one a line."""
+        for line in text.strip().splitlines():
+            self.run("crm", "--force", "configure", *line.split())
+
+
+def _operation(op: ET.Element) -> Operation:
+    return Operation(
+        call=int(op.get("call-id", "-1")),
+        action=op.get("operation", ""),
+        code=int(op.get("rc-code", "-1")),
+        seconds=int(op.get("exec-time", "0")) / 1000,
+        reason=op.get("exit-reason", ""),
+    )
+
+
+def _corosync(node: Node) -> Service:
+    def answers() -> bool:
+        return node.run("corosync-cmapctl", "-g", "totem.version", check=False).returncode == 0
+
+    return Service(node, "corosync", ["/usr/sbin/corosync", "-f"], is_ready=answers)
+
+
+def _pacemakerd(node: Node) -> Service:
+    environ = {"PCMK_logfile": "/var/log/pacemaker/pacemaker.log"}
+    return Service(node, "pacemakerd", ["/usr/sbin/pacemakerd"], environ)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All of it together: one control node, two cluster nodes, one switch."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from labkit import compute, packages
+from labkit.cluster import FOLDERS, Cluster
+from labkit.control import Control
+from labkit.errors import LabError, wait_for
+from labkit.layout import REPO, Layout
+from labkit.network import Network
+from labkit.node import CHECKOUT, Node
+from labkit.service import Service
+from labkit.venv import Venv
+
+CONTROL = "control"
+CONTRACT_HOST = "contract1"
+ADDRESSES = {CONTROL: "10.99.0.200", "node1": "10.99.0.1", "node2": "10.99.0.2"}
+
+
+class Lab:
+    """`interpreter` runs the agents; None: the one that their first line names."""
+
+    def __init__(self, layout: Layout, interpreter: str | None = None) -> None:
+        self.layout = layout
+        self.interpreter = interpreter
+        self.network = Network(layout.prefix, ADDRESSES)
+        self.nova_venv = Venv(layout.cache, "nova")
+        self.test_venv = Venv(layout.cache, "test")
+        self.control = Control(Node(layout, self.network, CONTROL), self.nova_venv)
+        names = [name for name in ADDRESSES if name != CONTROL]
+        self.cluster = Cluster([Node(layout, self.network, name, FOLDERS) for name in names])
+
+    @classmethod
+    def of_environment(cls, environ: Mapping[str, str] = os.environ) -> Lab:
+        """LAB_PYTHON: the interpreter of the agents."""
+        return cls(Layout.of_environment(environ), environ.get("LAB_PYTHON") or None)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """All machines of the lab."""
+        return [self.control.node, *self.cluster.nodes]
+
+    def node(self, name: str) -> Node:
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        raise LabError(f"no node {name}: there are {', '.join(ADDRESSES)}")
+
+    # -- up and down -------------------------------------------------------------------------------------------
+
+    def install(self) -> None:
+        """Packages and virtual environments."""
+        packages.install(self.layout.state / "apt.log")
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(Venv.build, (self.nova_venv, self.test_venv)))
+
+    def up(self) -> None:
+        """Bring up what is down. The calling thread is in the control node's network afterwards."""
+        self.install()
+        self.network.up()
+        self.network.enter(CONTROL)
+        self._offer_agents()
+        for node in self.cluster.nodes:
+            if not node.is_up:
+                compute.provide(node, self.control.settings)
+        with ThreadPoolExecutor() as pool:
+            cluster = pool.submit(self.cluster.up)
+            self.control.up()
+            cluster.result()
+        self.control.wait_until_up()
+
+    def down(self) -> None:
+        """End every process of the lab; what is installed and what is on the disks stays."""
+        for node in self.cluster.nodes:
+            node.kill()
+        self.control.down()
+        self.network.down()
+
+    def wipe(self) -> None:
+        """Forget the disks of all nodes."""
+        self.down()
+        shutil.rmtree(self.layout.state / "nodes", ignore_errors=True)
+
+    def _offer_agents(self) -> None:
+        """Lay the checkout's agents over those of resource-agents in every node."""
+        folder = self.layout.state / "agents" / "heartbeat"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for agent in (REPO / "heartbeat").glob("*"):
+            offered, real = folder / agent.name, CHECKOUT / "heartbeat" / agent.name
+            if self.interpreter is None:
+                offered.symlink_to(real)
+            else:
+                offered.write_text(f'#!/bin/sh\nexec {self.interpreter} -I {real} "$@"\n', encoding="utf-8")
+                offered.chmod(0o755)
+
+    # -- for tests without Pacemaker -----------------------------------------------------------------------
+
+    def contract_compute(self) -> Service:
+        """A living nova-compute by hand; its row may be changed freely."""
+        service = compute.by_hand(self.control.node, self.nova_venv, self.control.settings, CONTRACT_HOST)
+        service.start()
+        wait_for(f"{CONTRACT_HOST} to be up", lambda: self._is_up(CONTRACT_HOST), 90, every=0.5)
+        self.control.discover_hosts()
+        return service
+
+    def _is_up(self, host: str) -> bool:
+        row = self.control.cloud.row(host)
+        return row is not None and row.is_up

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the lab keeps its things. Nothing of it is tracked by git."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from labkit.errors import LabError
+
+LAB = Path(__file__).resolve().parent.parent
+REPO = LAB.parent.parent
+
+# What is private to each node (see `node`): an overlay over such a directory cannot have its upper layer inside it.
+PRIVATE = ("/etc", "/var/lib", "/var/log")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Directories: `state` may be thrown away at any time, `cache` is what is dear to build again."""
+
+    repo: Path
+    state: Path
+    cache: Path
+
+    @classmethod
+    def of_environment(cls, environ: Mapping[str, str] = os.environ) -> Layout:
+        """LAB_STATE and LAB_CACHE, by default both `.lab` in the checkout."""
+        state = Path(environ.get("LAB_STATE") or REPO / ".lab").absolute()
+        cache = Path(environ.get("LAB_CACHE") or REPO / ".lab").absolute()
+        for private in PRIVATE:
+            if Path(private) in (state, *state.parents):
+                raise LabError(f"LAB_STATE={state} lies in {private}, which is private to each node: choose another")
+        return cls(REPO, state, cache)
+
+    @property
+    def prefix(self) -> str:
+        """The beginning of our namespaces' names; two labs with different state do not meet."""
+        return "lab" + hashlib.sha256(str(self.state).encode()).hexdigest()[:5]
+
+    def home(self, node: str) -> Path:
+        """The directory of one node: its disk, its identity, its logs."""
+        return self.state / "nodes" / node
+
+    @property
+    def report(self) -> Path:
+        return self.state / "report.txt"
