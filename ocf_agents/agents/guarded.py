@@ -38,7 +38,7 @@ class GuardedService:
     """One kind of service. `row` is its binary in the cloud's API.
 
     `arguments` makes the command line from the parameters; `helpers` are programs that it starts
-    for its own use and that end with it.
+    for its own use and that end with it. `host_variable` tells it the parameter `host`.
     """
 
     def __init__(
@@ -47,11 +47,13 @@ class GuardedService:
         row: str,
         arguments: Callable[[Values], list[str]],
         helpers: Sequence[str] = (),
+        host_variable: str = "",
     ) -> None:
         self.agent = agent
         self.row = row
         self.arguments = arguments
         self.helpers = tuple(helpers)
+        self.host_variable = host_variable
 
     def actions(self) -> tuple[Action, ...]:
         """Stop's timeout leaves Nova its graceful shutdown of 180 s (case 25)."""
@@ -136,7 +138,8 @@ class GuardedService:
             if not is_lenient:
                 raise
             arguments = []
-        return Command(get("binary"), arguments, get("user"), self.helpers)
+        environment = {self.host_variable: get("host")} if self.host_variable and get("host") else {}
+        return Command(get("binary"), arguments, get("user"), self.helpers, environment)
 
     def check_cloud_host(self, call: Call) -> None:
         """Raises BadArguments when the host's name in the cloud cannot be found out."""

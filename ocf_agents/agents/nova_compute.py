@@ -64,7 +64,7 @@ PARAMETERS = (
         "The host's name in Nova",
         "The name of this host in the compute API. By default what Nova on this host uses: host in the"
         " DEFAULT section of its configuration, else the host name. Set it for a service that moves"
-        " from node to node under one name.",
+        " from node to node under one name; nova-compute is then started with it.",
         unique_group="host",
     ),
     *openstack.CLOUD_PARAMETERS,
@@ -93,8 +93,15 @@ def split(values: Values, name: str) -> list[str]:
         raise BadParameter(name, text, "arguments with closed quotes") from None
 
 
+# oslo.config reads an option of [DEFAULT] from this environment variable before any file.
+HOST_VARIABLE = "OS_DEFAULT__HOST"
+
 SERVICE = GuardedService(
-    agent="nova-compute", row="nova-compute", arguments=arguments, helpers=("privsep-helper",)
+    agent="nova-compute",
+    row="nova-compute",
+    arguments=arguments,
+    helpers=("privsep-helper",),
+    host_variable=HOST_VARIABLE,
 )
 
 AGENT = Agent(

@@ -12,7 +12,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 SHEBANG_BYTES = 256
 # Options of the interpreter that take no argument of their own and do not replace the script.
@@ -24,10 +24,11 @@ class Command:
     """What to run, and as whom.
 
     binary: absolute path. user: a name or a number; empty: whoever runs the agent. helpers: base
-    names of programs that the service starts for itself and that must not outlive it.
+    names of programs that the service starts for itself and that must not outlive it. environment:
+    variables that the service gets besides the usual ones.
     """
 
-    __slots__ = ("argv", "binary", "helpers", "user")
+    __slots__ = ("argv", "binary", "environment", "helpers", "user")
 
     def __init__(
         self,
@@ -35,8 +36,10 @@ class Command:
         arguments: Sequence[str] = (),
         user: str | None = None,
         helpers: Sequence[str] = ("privsep-helper",),
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.binary = binary
+        self.environment = dict(environment or {})
         self.argv = tuple(_as_in_proc(word) for word in (binary, *arguments))
         self.user = user or ""
         self.helpers = tuple(helpers)

@@ -262,7 +262,7 @@ def _spawn(command: Command, account: Account, run_id: str, output: int) -> subp
                 stdout=output,
                 stderr=output,
                 cwd="/",
-                env=clean_environment(account, run_id),
+                env={**clean_environment(account, run_id), **command.environment},
                 umask=UMASK,
                 start_new_session=True,
                 user=account.uid if is_other_user else None,

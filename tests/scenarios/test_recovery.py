@@ -6,6 +6,8 @@ from __future__ import annotations
 import pytest
 
 from ocf_agents.guard import marker
+from ocf_agents.service.proc import ProcTable
+from ocf_agents.testing.compute import faults
 from ocf_agents.testing.run import Result
 
 from .conftest import Node, wait_for
@@ -153,3 +155,17 @@ def test_a_forced_down_host_is_enabled_and_stays_forced_down(node: Node) -> None
     assert succeeded(node.resource.run("start"))
     assert (row.disabled, row.forced_down) == (False, True)
     assert "forced down" in (node.root / "ha.log").read_text()
+
+
+def test_a_service_that_moves_is_started_under_its_own_name_and_nothing_is_sent_after_its_stop(
+    node: Node,
+) -> None:
+    row = node.cloud.add("ironic-1", alive=False)
+    node.cloud.follow(row, node.is_alive, first_report=0.3)
+    moving = {"host": "ironic-1"}
+    assert succeeded(node.resource.run("start", parameters=moving))
+    assert node.pid is not None
+    assert ProcTable().environ_value(node.pid, "OS_DEFAULT__HOST") == "ironic-1"
+    node.cloud.fail(faults.never_apply(), times=None)
+    assert succeeded(node.resource.run("stop", parameters={**moving, "head_start": "500ms"}))
+    assert node.helpers() == [], "the node that starts next must not meet it"
