@@ -34,6 +34,7 @@ KILL_SHARE = 0.1
 SHORTEST_KILL = 1.0
 ROUND_SECONDS = 0.5
 NO_PIDFD_SECONDS = 0.05
+LEAST_WAIT = 0.1
 FREEZE_ROUNDS = 20
 
 
@@ -42,7 +43,7 @@ def stop(supervisor: ProcessSupervisor, deadline: Deadline, on_note: Callable[[s
     stopping = Stopping(supervisor, on_note)
     if supervisor.command.uid() is None:
         user = supervisor.command.user
-        on_note(f"user {user} does not exist here: processes of existing users are taken for strangers'")
+        on_note(f"user {user} does not exist here: processes of existing users are left alone")
     term_seconds = term_budget(deadline.remaining())
     if not stopping.ask(term_seconds):
         on_note(f"{supervisor.name} did not end within {term_seconds:.0f} s of SIGTERM and is killed")
@@ -68,6 +69,7 @@ class Stopping:
         self._record = supervisor.record()
         self._known: set[ProcessId] = set()
         self._asked: set[ProcessId] = set()
+        self._refused: set[int] = set()
 
     def ask(self, seconds: float) -> bool:
         """SIGTERM to the service, and to what it leaves behind; True when all of it has ended.
@@ -90,16 +92,16 @@ class Stopping:
     def kill(self, seconds: float) -> None:
         """SIGKILL to all that is left. Raises GenericError when something survives it for `seconds`."""
         end = time.monotonic() + seconds
-        while True:
-            living = self._freeze()
+        killed: set[ProcessId] = set()
+        while living := self._freeze():
+            survivors = [info for info in living if self._identity(info) in killed]
+            over = time.monotonic() - end
+            if over >= 0 and (survivors or over >= SHORTEST_KILL):
+                raise self._survival(survivors or living)
             for info in living:
                 self._send(info, signal.SIGKILL)
-            if not living:
-                return
-            left = end - time.monotonic()
-            if left <= 0:
-                raise self._survival(living)
-            self._wait_for_change(living, min(left, ROUND_SECONDS))
+                killed.add(self._identity(info))
+            self._wait_for_all(living, max(end, time.monotonic() + LEAST_WAIT))
 
     def living(self) -> list[Info]:
         """Everything of the service that runs now, and is no zombie."""
@@ -173,7 +175,9 @@ class Stopping:
         try:
             self._table.send(self._identity(info), number)
         except PermissionError:
-            self._on_note(f"may not signal pid {info.pid}")
+            if info.pid not in self._refused:
+                self._refused.add(info.pid)
+                self._on_note(f"may not signal pid {info.pid}")
 
     def _wait_for_change(self, living: Iterable[Stat], seconds: float) -> None:
         """Until one of them has ended, or the time is over."""
@@ -186,6 +190,10 @@ class Stopping:
         finally:
             for descriptor in descriptors:
                 close(descriptor)
+
+    def _wait_for_all(self, living: Iterable[Stat], end: float) -> None:
+        for info in living:
+            self._table.wait(self._identity(info), max(0.0, end - time.monotonic()))
 
     def _survival(self, living: list[Info]) -> GenericError:
         shown = ", ".join(f"{info.pid} (state {info.state})" for info in living[:5])
