@@ -173,7 +173,7 @@ def resolve(value: str, options: Mapping[str, str], depth: int = 0) -> str:
         if match["escaped"]:
             return "$"
         name = match["named"] or match["braced"]
-        found = options.get(name.removeprefix("DEFAULT."))
+        found = options.get(name)
         if found is None:
             raise BadConfiguration(f"host in Nova's configuration refers to ${name}: set the parameter host")
         return resolve(found, options, depth + 1)

@@ -145,6 +145,8 @@ def carry(errand: Errand[Reply], cloud: Cloud, order: Order, deadline: float) ->
         return send(errand, compute, order, left)
     except Exception as error:
         raise explain(error, errand.doing, sent=errand.is_sent) from None
+    finally:
+        cloud.hang_up()
 
 
 def send(errand: Errand[Reply], compute: Compute, order: Order, timeout: float) -> Reply:

@@ -148,8 +148,7 @@ class NovaApi:
         if row is None:
             raise Refusal(404, f"Service {name} could not be found.")
         if row.binary != COMPUTE:
-            what = f"Updating a {row.binary} service is not supported."
-            raise Refusal(400, f"{what} Only nova-compute services can be updated.")
+            raise only_compute(row.binary)
         self._save(row, self._wanted(row, request.body))
         return Response(200, {"service": self.services.show(row)})
 
@@ -188,11 +187,19 @@ class NovaApi:
         if action not in OLD_ACTIONS or (action == "force-down" and version < (2, 11)):
             raise Refusal(404, "Unknown action")
         row = self.services.find(fields["host"], fields["binary"])
-        if row is None or row.binary != COMPUTE:
-            raise Refusal(404, f"Could not find binary {fields['binary']} on host {fields['host']}.")
+        if fields["binary"] != COMPUTE:
+            raise only_compute(fields["binary"])
+        if row is None:
+            raise Refusal(404, f"Host '{fields['host']}' is not mapped to any cell")
         wanted, told = old_action(action, fields)
         self._save(row, wanted)
         return Response(200, {"service": {"host": row.host, "binary": row.binary, **told}})
+
+
+def only_compute(binary: str) -> Refusal:
+    """Nova updates no other services."""
+    what = f"Updating a {binary} service is not supported."
+    return Refusal(400, f"{what} Only nova-compute services can be updated.")
 
 
 def old_action(action: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

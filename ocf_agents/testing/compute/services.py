@@ -197,4 +197,4 @@ class Services:
         self._touch(row)
 
     def _touch(self, row: ServiceRow) -> None:
-        row.updated = datetime.now(timezone.utc)
+        row.updated = datetime.now(timezone.utc).replace(microsecond=0)  # all that Nova's database keeps
