@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make` lists what there is. PYTHON chooses the interpreter (3.9 or newer), VENV where its
+# libraries go, TESTS what `make test` runs.
+
+PYTHON ?= python3
+VENV ?= .venv
+TESTS ?=
+PY = $(VENV)/bin/python
+SOURCES = ocf_agents tests benchmarks heartbeat/nova-compute
+AGENTS = heartbeat/nova-compute
+
+.PHONY: help demo test check format bench lab lab-long clean
+
+help:
+	@echo 'make demo      the operator'\''s story, told as it happens, in less than a minute'
+	@echo 'make test      the tests that need no root and no other machine'
+	@echo 'make check     style and types'
+	@echo 'make bench     how long monitor and stop take, beside their bounds'
+	@echo 'make lab       scenarios on a real Nova and a real Pacemaker (root, Debian 12)'
+	@echo 'make lab-long  the same, more often and for longer'
+	@echo 'make format    put the sources into shape'
+	@echo 'make clean     remove what was made here'
+
+demo: $(VENV)/.ready-test
+	@$(PY) -m ocf_agents.testing.demo
+
+test: $(VENV)/.ready-test
+	$(PY) -m pytest $(TESTS)
+
+check: $(VENV)/.ready-check
+	$(PY) -m ruff check $(SOURCES)
+	$(PY) -m ruff format --check $(SOURCES)
+	$(PY) -m mypy --strict ocf_agents
+	@for agent in $(AGENTS); do \
+	  echo "$(PY) -m mypy --strict $$agent"; $(PY) -m mypy --strict --scripts-are-modules $$agent || exit 1; \
+	done
+
+format: $(VENV)/.ready-check
+	$(PY) -m ruff check --fix $(SOURCES)
+	$(PY) -m ruff format $(SOURCES)
+
+bench: $(VENV)/.ready-test
+	@$(PY) -m benchmarks
+
+lab:
+	tests/lab/run
+
+lab-long:
+	tests/lab/run --long
+
+# Made again only when pyproject.toml has changed.
+$(VENV)/.ready-%: pyproject.toml $(VENV)/bin/python
+	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+	@touch $@
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9))' || \
+	  { echo '$(PYTHON) is missing or older than 3.9: make PYTHON=/path/to/a/newer/python3'; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { rm -rf $(VENV); echo '$(PYTHON) cannot make a virtual environment: install python3-venv, or'; \
+	    echo 'choose another interpreter with make PYTHON=/path/to/python3'; exit 1; }
+
+clean:
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +

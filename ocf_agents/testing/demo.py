@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operator's story, told as it happens: `python3 -m ocf_agents.testing.demo`.
+
+The agent is the real one, run as Pacemaker runs it, in real processes; the cloud is the embedded
+compute API; the daemon is a stand-in. Every claim is checked: the exit code is 0 only if the story
+comes out as told. It needs no root and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Callable
+
+from ocf_agents.testing.compute.exchange import Request
+from ocf_agents.testing.compute_api import ComputeApi, faults
+from ocf_agents.testing.node import Node, wait_for
+from ocf_agents.testing.run import Result
+
+AGENT = Path(__file__).resolve().parents[2] / "heartbeat" / "nova-compute"
+HOST = "cmp-7"
+MARKER = f"ocf-agents disabled: resource=nova-compute host={HOST} "
+WORDS = "RAM swap, ticket 4711"
+RPC_TIMEOUT = 6.0
+LATE = 5.0
+PARAMETERS = {"api_timeout": "2s", "hold": "6s", "head_start": "15s"}
+TIMEOUTS = {"start": 240.0, "stop": 240.0, "monitor": 30.0}
+
+
+class Broken(Exception):
+    """Something did not come out as told."""
+
+
+class Teller:
+    """Writes the story as plain lines no wider than the terminal. It sees each request once."""
+
+    def __init__(self, api: ComputeApi) -> None:
+        self._api = api
+        self._told: set[int] = set()
+        self._begin = time.monotonic()
+        self._width = max(40, min(100, shutil.get_terminal_size().columns)) - 1
+
+    def chapter(self, title: str, text: str = "") -> None:
+        self.line("")
+        self.line(f"== {title}")
+        if text:
+            self.line(text)
+
+    def line(self, text: str, indent: int = 0) -> None:
+        begin = " " * indent
+        for part in textwrap.wrap(
+            text,
+            self._width,
+            initial_indent=begin,
+            subsequent_indent=begin + "    " * bool(indent),
+            break_on_hyphens=False,
+        ) or [""]:
+            print(part, flush=True)
+
+    def event(self, text: str) -> None:
+        """Something that happened, with the seconds since the beginning."""
+        self.line(f"{time.monotonic() - self._begin:5.1f} s  {text}", 2)
+
+    def requests(self) -> None:
+        """The requests that came since the last look, in the order in which they were sent."""
+        self._api.wait_for(lambda: all(request.status for request in self._untold()), 0.3)
+        logins: list[Request] = []
+        for request in self._untold():
+            self._told.add(id(request))
+            if "os-services" not in request.path:
+                logins.append(request)
+                continue
+            self._logins(logins)
+            self._request(request, described(request))
+        self._logins(logins)
+
+    def _untold(self) -> list[Request]:
+        return [request for request in self._api.requests if id(request) not in self._told]
+
+    def _logins(self, requests: list[Request]) -> None:
+        if requests:
+            parts = [f"{one.method} {one.path} {one.status or 'no answer yet'}" for one in requests]
+            self._request(requests[0], ", ".join(parts))
+        requests.clear()
+
+    def _request(self, request: Request, text: str) -> None:
+        self.line(f"{request.t0 - self._begin:5.1f} s  -> {text}", 2)
+
+    def skip_requests(self) -> None:
+        """Leave out the requests so far."""
+        self._told.update(id(request) for request in self._api.requests)
+
+
+def described(request: Request) -> str:
+    """A request about the row, in words: what it was, and how it ended."""
+    base, _, row_id = request.path.partition("/os-services")
+    what = f"{request.method} {base}/os-services"
+    if row_id:
+        what += f"{row_id[:9]}..."
+    if request.is_write and isinstance(request.body, dict):
+        what += f" {request.body.get('status')}"
+    if request.status is None:
+        return f"{what}: no answer yet"
+    return f"{what}: {request.status} after {(request.t1 or request.t0) - request.t0:.2f} s"
+
+
+class Story:
+    """The host, its cloud, and what an operator does and sees."""
+
+    def __init__(self, node: Node, api: ComputeApi, teller: Teller) -> None:
+        self.node, self.api, self.teller = node, api, teller
+        self.row = api.row(HOST)
+
+    # What people and Pacemaker do
+
+    def act(self, action: str, *, fails: bool = False, **parameters: str) -> Result:
+        """Run an action, tell it with its requests, and check its exit code: 0, or any other if it `fails`."""
+        self.teller.event(f"nova-compute {action} ...")
+        result = self.node.run(action, timeout=TIMEOUTS[action], parameters=parameters)
+        self.teller.requests()
+        reason = f": {result.reason}" if result.reason else ""
+        self.teller.event(f"nova-compute {action}: exit code {result.code} in {result.seconds:.2f} s{reason}")
+        self.check((result.code != 0) == fails and not result.timed_out, f"the {action} ends as it should")
+        return result
+
+    def operator(self, text: str, *, disabled: bool, reason: str | None = None) -> None:
+        self.teller.event(f"operator: {text}")
+        self.api.services.set_status(self.row, disabled, reason)
+
+    def show(self) -> None:
+        """What `openstack compute service list --long` says of the host."""
+        row = self.api.services.show(self.row)
+        self.teller.line("$ openstack compute service list --long", 2)
+        self.teller.line(f"{row['binary']}  {row['host']}  status {row['status']}  state {row['state']}", 4)
+        if row["disabled_reason"]:
+            self.teller.line(f"disabled reason: {row['disabled_reason']}", 4)
+        self.teller.line(f"disabled by: {self.author()}", 4)
+
+    def author(self) -> str:
+        if not self.row.disabled:
+            return "nobody"
+        return "this resource" if (self.row.reason or "").startswith(MARKER) else "somebody else"
+
+    def writes(self) -> int:
+        return self.api.count("PUT")
+
+    def check(self, claim: bool, text: str) -> None:
+        if not claim:
+            raise Broken(text)
+
+    def wait(self, condition: Callable[[], bool], text: str, seconds: float = 20.0) -> None:
+        self.check(wait_for(condition, seconds), text)
+
+    def wait_for_helper(self) -> None:
+        """Until no helper has anything left to do."""
+        self.wait(lambda: not self.node.helpers(), "the helper ends when nothing may land any more", 30.0)
+
+    def rest(self) -> None:
+        """Let the helper end; its routine looks are not part of the story."""
+        self.wait_for_helper()
+        self.teller.skip_requests()
+
+    # The chapters
+
+    def starts(self) -> None:
+        self.teller.chapter("Start", "Pacemaker starts nova-compute on a host that is enabled.")
+        self.act("start")
+        self.show()
+        self.check(self.node.is_alive() and not self.row.disabled, "the host is enabled")
+        self.check(self.writes() == 0, "an enabled row needs no write")
+        self.rest()
+
+    def monitors(self) -> None:
+        self.teller.chapter("Monitor", "Ten monitors look at the process, and ask the cloud nothing.")
+        before = self.api.count()
+        results = [self.node.run("monitor") for _ in range(10)]
+        milliseconds = sorted(result.seconds for result in results)[5] * 1000
+        self.teller.event(f"10 times monitor: exit code {results[0].code}, about {milliseconds:.0f} ms each")
+        self.teller.event(f"requests sent: {self.api.count() - before}")
+        self.check(all(result.code == 0 for result in results), "a monitor of a healthy service is 0")
+        self.check(self.api.count() == before, "no monitor sends a request")
+
+    def stops(self) -> None:
+        self.teller.chapter(
+            "Planned stop",
+            "The disable is sent ahead, while the service can still take part in it; then it is stopped.",
+        )
+        self.act("stop")
+        self.show()
+        self.check(not self.node.is_alive(), "the service is gone")
+        self.check(self.row.disabled and self.author() == "this resource", "the host is disabled by us")
+        self.rest()
+
+    def starts_again(self) -> None:
+        self.teller.chapter("Start again", "Our own disable is undone as soon as the cloud sees the host up.")
+        self.act("start")
+        self.show()
+        self.check(not self.row.disabled, "the host is enabled again")
+        self.check(self.row.may_be_chosen, "the scheduler may choose it, at once")
+        self.rest()
+
+    def operator_disables_and_service_crashes(self) -> None:
+        self.teller.chapter(
+            "An operator disables the host, then the service crashes",
+            "Pacemaker recovers it. What the operator said must stay, byte for byte.",
+        )
+        self.operator(
+            f"openstack compute service set --disable --disable-reason '{WORDS}' {HOST} nova-compute",
+            disabled=True,
+            reason=WORDS,
+        )
+        before, writes = (self.row.id, self.row.reason), self.writes()
+        self.crashes()
+        self.recovers()
+        self.show()
+        self.check(self.row.disabled, "the row stays disabled")
+        self.check((self.row.id, self.row.reason) == before, "the reason stays byte for byte")
+        self.check(self.writes() == writes, "nothing was written to the row")
+        self.rest()
+        self.check(self.row.reason == WORDS and self.writes() == writes, "nor was it later")
+        self.operator(f"openstack compute service set --enable {HOST} nova-compute", disabled=False)
+
+    def late_disable(self) -> None:
+        self.teller.chapter(
+            "A disable that comes late",
+            f"The service crashes again. This time the cloud keeps our disable for {LATE:.0f} s and applies it"
+            " when nobody waits for it any more, after the next start has succeeded.",
+        )
+        self.crashes()
+        self.act("monitor", fails=True)
+        rule = self.api.fail(faults.commit_late(LATE), method="PUT")
+        self.act("stop")
+        self.wait(lambda: bool(rule.used), "the helper sends the disable")
+        self.teller.requests()
+        self.act("start")
+        self.show()
+        self.check(not self.row.disabled, "the start succeeds with an enabled row")
+        self.teller.line(
+            "The start has left a helper behind, which watches the request without an answer.", 2
+        )
+        self.wait(lambda: self.row.disabled, "the late disable is applied")
+        self.teller.requests()
+        self.teller.event("the cloud applies the late disable")
+        self.show()
+        self.wait(lambda: not self.row.disabled, "the helper undoes the late disable")
+        self.teller.requests()
+        self.teller.event("the helper has undone it")
+        self.show()
+        self.wait_for_helper()
+        self.teller.event("nothing may land any more: the helper has ended")
+        self.check(not self.row.disabled and self.row.may_be_chosen, "the host is enabled at the end")
+        self.teller.skip_requests()
+
+    def api_dies(self) -> None:
+        self.teller.chapter(
+            "The API is dead during a stop", "The stop does not wait for it. The helper does."
+        )
+        self.api.identity.stop()
+        self.api.compute.stop()
+        self.teller.event("the API is down: connections are refused")
+        self.act("stop", head_start="1s")
+        self.show()
+        self.check(not self.node.is_alive(), "the service is gone all the same")
+        self.check(not self.row.disabled, "nothing could be sent")
+        self.api.identity.start()
+        self.api.compute.start()
+        self.teller.event("the API is back")
+        self.wait(lambda: self.row.disabled, "the helper sends the disable when the API is back", 30.0)
+        self.teller.requests()
+        self.show()
+        self.check(self.author() == "this resource", "it is our disable")
+        self.rest()
+        self.act("start")
+        self.show()
+        self.check(not self.row.disabled, "the host is enabled again")
+        self.rest()
+
+    def crashes(self) -> None:
+        self.node.crash()
+        self.teller.event("nova-compute is killed (SIGKILL)")
+
+    def recovers(self) -> None:
+        """As Pacemaker does it: the monitor fails, so stop, then start."""
+        for action in ("monitor", "stop", "start"):
+            self.act(action, fails=action == "monitor")
+
+    def tell(self) -> None:
+        self.starts()
+        self.monitors()
+        self.stops()
+        self.starts_again()
+        self.operator_disables_and_service_crashes()
+        self.late_disable()
+        self.api_dies()
+
+
+def tell_in(directory: Path) -> int:
+    """Tell the story in a directory; 0 if it came out as told."""
+    with ComputeApi(rpc_timeout=RPC_TIMEOUT) as api:
+        node = Node(directory, AGENT, api.credentials(), HOST, **PARAMETERS)
+        row = api.add(HOST, alive=False)
+        api.follow(row, node.is_alive, first_report=0.5)
+        teller = Teller(api)
+        teller.line(
+            "The agent is heartbeat/nova-compute, run as Pacemaker runs it. The cloud is a small one inside"
+            f" this program, the daemon a stand-in. Nova's minute of waiting is {RPC_TIMEOUT:.0f} s here, its"
+            " first report comes after half a second, and a request is watched for 6 s instead of 5 minutes."
+        )
+        begin = time.monotonic()
+        try:
+            Story(node, api, teller).tell()
+        except Broken as broken:
+            teller.requests()
+            teller.line("")
+            teller.line(f"The story broke: not so that {broken}.")
+            tell_log(node, teller)
+            return 1
+        finally:
+            node.clean_up()
+        teller.line("")
+        teller.line(f"All as told, in {time.monotonic() - begin:.0f} s. Nothing is left behind.")
+        return 0
+
+
+def tell_log(node: Node, teller: Teller) -> None:
+    """The agent's last words, when the story broke."""
+    for path in (node.log, *node.state_dir.glob("*.history.jsonl")):
+        if path.exists():
+            for line in path.read_text(encoding="utf-8", errors="replace").splitlines()[-10:]:
+                teller.line(line, 2)
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Tell the story from the command line."""
+    if arguments:
+        print(__doc__)
+        return 2
+    if not AGENT.exists():
+        print(f"The demo runs from a source tree: there is no {AGENT}.", file=sys.stderr)
+        return 1
+    signal.signal(signal.SIGTERM, _interrupt)
+    os.umask(0o022)
+    try:
+        with tempfile.TemporaryDirectory(prefix="ocf-agents-demo-") as directory:
+            return tell_in(Path(directory))
+    except KeyboardInterrupt:
+        print("\nInterrupted; nothing is left behind.", file=sys.stderr)
+        return 130
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
