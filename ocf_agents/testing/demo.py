@@ -30,8 +30,8 @@ HOST = "cmp-7"
 MARKER = f"ocf-agents disabled: resource=nova-compute host={HOST} "
 WORDS = "RAM swap, ticket 4711"
 RPC_TIMEOUT = 6.0
-LATE = 5.0
-PARAMETERS = {"api_timeout": "2s", "hold": "6s", "head_start": "15s"}
+LATE = 4.0
+PARAMETERS = {"api_timeout": "2s", "hold": "5s", "head_start": "15s"}
 TIMEOUTS = {"start": 240.0, "stop": 240.0, "monitor": 30.0}
 
 
@@ -122,7 +122,7 @@ class Story:
     # What people and Pacemaker do
 
     def act(self, action: str, *, fails: bool = False, **parameters: str) -> Result:
-        """Run an action, tell it with its requests, and check its exit code: 0, or any other if it `fails`."""
+        """Run an action, tell it with its requests, and check its exit code: 0 unless it `fails`."""
         self.teller.event(f"nova-compute {action} ...")
         result = self.node.run(action, timeout=TIMEOUTS[action], parameters=parameters)
         self.teller.requests()
@@ -231,8 +231,8 @@ class Story:
     def late_disable(self) -> None:
         self.teller.chapter(
             "A disable that comes late",
-            f"The service crashes again. This time the cloud keeps our disable for {LATE:.0f} s and applies it"
-            " when nobody waits for it any more, after the next start has succeeded.",
+            f"The service crashes again. This time the cloud keeps our disable for {LATE:.0f} s and"
+            " applies it when nobody waits for it any more, after the next start has succeeded.",
         )
         self.crashes()
         self.act("monitor", fails=True)
@@ -243,9 +243,7 @@ class Story:
         self.act("start")
         self.show()
         self.check(not self.row.disabled, "the start succeeds with an enabled row")
-        self.teller.line(
-            "The start has left a helper behind, which watches the request without an answer.", 2
-        )
+        self.teller.line("The start has left a helper behind, to watch the request without an answer.", 2)
         self.wait(lambda: self.row.disabled, "the late disable is applied")
         self.teller.requests()
         self.teller.event("the cloud applies the late disable")
@@ -261,7 +259,7 @@ class Story:
 
     def api_dies(self) -> None:
         self.teller.chapter(
-            "The API is dead during a stop", "The stop does not wait for it. The helper does."
+            "The API is dead during a stop", "The stop ends all the same, and a helper waits."
         )
         self.api.identity.stop()
         self.api.compute.stop()
@@ -312,7 +310,7 @@ def tell_in(directory: Path) -> int:
         teller.line(
             "The agent is heartbeat/nova-compute, run as Pacemaker runs it. The cloud is a small one inside"
             f" this program, the daemon a stand-in. Nova's minute of waiting is {RPC_TIMEOUT:.0f} s here, its"
-            " first report comes after half a second, and a request is watched for 6 s instead of 5 minutes."
+            " first report comes after half a second, and a request is watched for 5 s instead of 5 minutes."
         )
         begin = time.monotonic()
         try:

@@ -52,7 +52,7 @@ class Node:
         self.binary, self.log = root / "nova-compute", root / "cluster.log"
         self.binary.write_text(DAEMON.format(python=sys.executable))
         self.binary.chmod(0o755)
-        # Not by the parameter `host`: a name that Nova here would not use is one that moves from node to node.
+        # Not the parameter `host`: a name that Nova here would not use is one that moves between nodes.
         self.config = root / "nova.conf"
         self.config.write_text(f"[DEFAULT]\nhost = {host}\n")
         (root / "agent").mkdir()
