@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-import os
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from labkit.errors import wait_for
+from labkit.journal import Journal
 from labkit.node import Folder, Node
 from labkit.service import Service
 
 HACLUSTER = {"user": "hacluster", "group": "haclient"}
 # What tmpfiles.d makes below /run for a cluster node.
 FOLDERS = (Folder("/run/crm", 0o750, **HACLUSTER), Folder("/run/resource-agents", 0o1755))
-PENDING = 193
 
 COROSYNC = """\
 totem {{
@@ -57,25 +55,6 @@ CIB = """\
   <status/>
 </cib>
 """
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One entry of a resource's history on a node. `code` is the agent's, `reason` its exit reason, `seconds` its time."""
-
-    call: int
-    action: str
-    code: int
-    seconds: float
-    reason: str
-
-    @property
-    def is_done(self) -> bool:
-        return self.code != PENDING
-
-    def __str__(self) -> str:
-        words = f"{self.action} {self.code} in {self.seconds:.2f} s"
-        return f"{words} ({self.reason})" if self.reason else words
 
 
 class Cluster:
@@ -139,26 +118,13 @@ class Cluster:
         found = ET.fromstring(done.stdout)
         return list(found) if found.tag == "xpath-query" else [found]
 
-    def history(self, resource: str, node: Node) -> list[Operation]:
-        """What Pacemaker ran for the resource on the node, in order: the last of each kind, and the last failure."""
-        path = f"//node_state[@uname='{node.name}']//lrm_resource[@id='{resource}']/lrm_rsc_op"
-        found = {int(op.get("call-id", "-1")): _operation(op) for op in self.query(path)}
-        return [found[call] for call in sorted(found)]
+    def journal(self, node: Node) -> Journal:
+        return Journal(node.disk("/var/log/pacemaker/pacemaker.log"))
 
     def configure(self, text: str) -> None:
         """Commands of crmsh's configure level, one a line."""
         for line in text.strip().splitlines():
             self.run("crm", "--force", "configure", *line.split())
-
-
-def _operation(op: ET.Element) -> Operation:
-    return Operation(
-        call=int(op.get("call-id", "-1")),
-        action=op.get("operation", ""),
-        code=int(op.get("rc-code", "-1")),
-        seconds=int(op.get("exec-time", "0")) / 1000,
-        reason=op.get("exit-reason", ""),
-    )
 
 
 def _corosync(node: Node) -> Service:

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the stories of the lab share. They run under `tests/lab/run`, which brings the lab up first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from labkit.cloud import Cloud
+from labkit.cluster import Cluster
+from labkit.compute import CONFIG
+from labkit.control import Control
+from labkit.errors import wait_for
+from labkit.lab import Lab
+from labkit.node import Node
+from labkit.report import Entry, table
+from labkit.resource import STATE_DIR, Resource
+from labkit.tap import Tap
+
+collect_ignore_glob = [] if os.environ.get("LAB") else ["test_*.py"]
+
+LONG = os.environ.get("LAB_LONG") == "1"
+HOLD = 20
+"""Seconds for which the lab's API may keep a request; nothing is between the agent and Nova here."""
+
+OPERATIONS = {
+    "start": "timeout=60s",
+    "stop": "timeout=60s",
+    "monitor": "interval=1s timeout=20s",
+}
+ENTRIES = pytest.StashKey[list[Entry]]()
+OUTCOME = pytest.StashKey[str]()
+
+
+@pytest.fixture(scope="session")
+def lab() -> Lab:
+    return Lab.of_environment()
+
+
+@pytest.fixture(scope="session")
+def control(lab: Lab) -> Control:
+    return lab.control
+
+
+@pytest.fixture(scope="session")
+def cloud(control: Control) -> Cloud:
+    return control.cloud
+
+
+@pytest.fixture(scope="session")
+def tap(control: Control) -> Tap:
+    return control.tap
+
+
+@pytest.fixture(scope="session")
+def cluster(lab: Lab) -> Cluster:
+    return lab.cluster
+
+
+@pytest.fixture(scope="session")
+def node1(lab: Lab) -> Node:
+    return lab.node("node1")
+
+
+@pytest.fixture(scope="session")
+def _configured(lab: Lab, node1: Node) -> Iterator[Resource]:
+    """The resource, made anew for this run and taken away after it."""
+    resource = Resource("nova-compute", node1, lab.cluster, lab.control.cloud, lab.control.tap)
+    if resource.exists:
+        resource.delete()
+    node1.run("rm", "-rf", STATE_DIR)
+    parameters = {"binary": lab.nova_venv.bin("nova-compute"), "config": CONFIG, "cloud": "lab", "hold": f"{HOLD}s"}
+    resource.create(parameters, OPERATIONS, "failure-timeout=20s")
+    resource.start()
+    wait_for("the first row", lambda: resource.cloud.row(resource.host), 60)
+    lab.control.discover_hosts()
+    yield resource
+    resource.delete()
+
+
+@pytest.fixture
+def compute(_configured: Resource, control: Control) -> Resource:
+    """nova-compute under Pacemaker: running, enabled, up, nothing under way, no failure on record."""
+    resource = _configured
+    control.api.start()
+    resource.clean_up()
+    if not resource.is_active:
+        resource.start(timeout=120)
+    wait_for("the row to be up", lambda: resource.row.is_up, 90, every=0.5)
+    if not resource.row.is_enabled:
+        resource.cloud.enable(resource.host)
+    resource.settle(HOLD + 40)
+    resource.forget()
+    return resource
+
+
+@pytest.fixture
+def story(request: pytest.FixtureRequest, compute: Resource) -> Iterator[Entry]:
+    """The entry of the final table for this test; what Pacemaker, the agent and the cloud did is added by itself."""
+    entry = Entry(title=(request.function.__doc__ or request.node.name).splitlines()[0].rstrip("."))
+    request.config.stash[ENTRIES].append(entry)
+    yield entry
+    entry.outcome = request.node.stash.get(OUTCOME, "did not end")
+    entry.actions, entry.requests = compute.actions, compute.requests
+    chosen = "may be chosen" if compute.may_be_chosen else "not to be chosen"
+    entry.row = f"{compute.row}; Placement: {chosen}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    result: pytest.TestReport = yield  # type: ignore[assignment,misc]
+    if result.when == "call":
+        item.stash[OUTCOME] = result.outcome
+    return result  # type: ignore[return-value]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[ENTRIES] = []
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    entries = config.stash[ENTRIES]
+    if entries:
+        text = table(entries)
+        terminalreporter.write_line(f"\n{text}\n")
+        report: Path = Lab.of_environment().layout.report
+        report.write_text(f"{text}\n", encoding="utf-8")
+        terminalreporter.write_line(f"written to {report}")

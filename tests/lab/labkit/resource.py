@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A nova-compute that Pacemaker runs on one node, and all that can be seen of it: actions, row, record, requests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from labkit.cloud import Cloud, Row
+from labkit.cluster import Cluster
+from labkit.errors import LabError, wait_for
+from labkit.journal import Action
+from labkit.node import Node, Process, started
+from labkit.tap import Request, Tap
+
+STATE_DIR = "/var/lib/ocf-agents"
+RECOVERY = ("monitor", "stop", "start")
+
+
+class Resource:
+    """The resource `name`, bound to `node`; its Nova host has the node's name."""
+
+    def __init__(self, name: str, node: Node, cluster: Cluster, cloud: Cloud, tap: Tap) -> None:
+        self.name = name
+        self.node = node
+        self.host = node.name
+        self.cluster = cluster
+        self.cloud = cloud
+        self.tap = tap
+        self.journal = cluster.journal(node)
+        self.forget()
+
+    # -- configuration ------------------------------------------------------------------------------------
+
+    def create(self, parameters: dict[str, str], operations: dict[str, str], meta: str) -> None:
+        """Add it to the cluster, stopped. Values have no blanks."""
+        params = " ".join(f"{name}={value}" for name, value in parameters.items())
+        ops = " ".join(f"op {name} {options}" for name, options in operations.items())
+        primitive = f"primitive {self.name} ocf:heartbeat:nova-compute params {params} {ops}"
+        self.cluster.configure(
+            f"""
+            {primitive} meta target-role=Stopped {meta}
+            location only-{self.node.name}-{self.name} {self.name} rule -inf: #uname ne {self.node.name}
+            """
+        )
+
+    def delete(self) -> None:
+        """Stop it, wipe its failures and take it out of the cluster."""
+        self.set_role("Stopped")
+        wait_for(f"{self.name} to be stopped", lambda: not self.is_active, 120)
+        self.cluster.run("crm", "--force", "configure", "delete", self.name)
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.cluster.query(f"//primitive[@id='{self.name}']"))
+
+    # -- what the administrator does ------------------------------------------------------------------------
+
+    def set_role(self, role: str) -> None:
+        """Started or Stopped; does not wait."""
+        self.cluster.run(
+            "crm_resource", f"--resource={self.name}", "--meta", "--set-parameter=target-role", f"--parameter-value={role}"
+        )
+
+    def start(self, timeout: float = 90) -> Action:
+        return self._act("Started", "start", timeout)
+
+    def stop(self, timeout: float = 90) -> Action:
+        return self._act("Stopped", "stop", timeout)
+
+    def _act(self, role: str, action: str, timeout: float) -> Action:
+        mark = self.journal.mark()
+        self.set_role(role)
+        return self.wait_for_action(action, mark, timeout)
+
+    def check(self) -> int:
+        """Pacemaker's agent runner asks the agent once, here and now (monitor); its exit code."""
+        return self.node.run("crm_resource", f"--resource={self.name}", "--force-check", check=False).returncode
+
+    def clean_up(self) -> None:
+        self.cluster.run("crm_resource", f"--resource={self.name}", "--cleanup")
+
+    # -- what Pacemaker did --------------------------------------------------------------------------------------
+
+    def forget(self) -> None:
+        """A new story begins: what was done and asked before does not belong to it."""
+        self.mark = self.journal.mark()
+        self.since = self.tap.now()
+
+    @property
+    def actions(self) -> list[Action]:
+        """What happened in this story on its node, good monitors and probes left out."""
+        done = self.journal.actions(self.name, self.mark)
+        return [a for a in done if a.name in ("start", "stop") or (a.name == "monitor" and a.code != 0)]
+
+    def wait_for_action(self, name: str, mark: int, timeout: float = 90) -> Action:
+        """The first finished action of that name that was logged after `mark`, whatever its result."""
+
+        def finished() -> Action | None:
+            return next((a for a in self.journal.actions(self.name, mark) if a.name == name), None)
+
+        return wait_for(f"{name} of {self.name}", finished, timeout)
+
+    def wait_for_recovery(self, mark: int, timeout: float = 120) -> tuple[Action, Action, Action]:
+        """The failed monitor, the stop and the start after it."""
+
+        def recovered() -> list[Action] | None:
+            done = [a for a in self.journal.actions(self.name, mark) if a.name != "monitor" or a.code != 0]
+            return done[:3] if len(done) >= 3 and tuple(a.name for a in done[:3]) == RECOVERY else None
+
+        failure, stop, start = wait_for(f"the recovery of {self.name}", recovered, timeout)
+        return failure, stop, start
+
+    @property
+    def is_active(self) -> bool:
+        found = self.cluster.speaker.run("crm_resource", f"--resource={self.name}", "--locate", check=False)
+        return "is running on" in found.stdout
+
+    @property
+    def process(self) -> Process | None:
+        """The nova-compute of the node, found by its command line."""
+        for entry in self.node.path("/proc").iterdir():
+            if not entry.name.isdigit() or started(int(entry.name), entry.parent) is None:
+                continue
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if len(words) > 1 and words[1].endswith(b"/bin/nova-compute"):
+                return Process.of(self.node, int(entry.name))
+        return None
+
+    # -- what the cloud says ---------------------------------------------------------------------------------------
+
+    @property
+    def row(self) -> Row:
+        row = self.cloud.row(self.host)
+        if row is None:
+            raise LabError(f"{self.host} has no row")
+        return row
+
+    @property
+    def may_be_chosen(self) -> bool:
+        """Placement's word, both ways of asking."""
+        return not self.cloud.bears_disabled_trait(self.host) and self.cloud.may_be_chosen(self.host)
+
+    @property
+    def requests(self) -> list[Request]:
+        """What its agent asked in this story."""
+        return self.tap.of_agent(self.node.address, self.since)
+
+    # -- what it remembers -----------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> Path:
+        """The directory of records as the running node sees it."""
+        return self.node.path(STATE_DIR)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The record; empty if there is none."""
+        try:
+            text = (self.state / f"{self.name}.json").read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return {}
+        content: dict[str, Any] = json.loads(text)
+        return content
+
+    @property
+    def is_settled(self) -> bool:
+        """No request of its agent may still take effect."""
+        return not self.record.get("attempts")
+
+    def settle(self, timeout: float) -> None:
+        wait_for(f"the record of {self.name} to be settled", lambda: self.is_settled, timeout, every=0.5)
+
+    @property
+    def decisions(self) -> list[dict[str, Any]]:
+        """The history, oldest first."""
+        lines = (self.state / f"{self.name}.history.jsonl").read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines]
