@@ -13,7 +13,17 @@ from typing import Callable, NamedTuple
 from ocf_agents.guard import attempts
 from ocf_agents.guard.ports import Clock, Disk, Errand, Processes, Reporter, Spawned, Spawner
 from ocf_agents.guard.reconciler import TAKE_OVER_GRACE, Reconciler, take_over
-from ocf_agents.guard.record import DISABLE, DISABLED, ENABLED, OURS, Helper, Process, Record
+from ocf_agents.guard.record import (
+    DISABLE,
+    DISABLED,
+    ENABLED,
+    FOREIGN,
+    OURS,
+    UNKNOWN,
+    Helper,
+    Process,
+    Record,
+)
 from ocf_agents.guard.row import Rows
 from ocf_agents.guard.step import AS_WANTED, BLOCKED, DIED, OVERTAKEN, Finish, State
 from ocf_agents.guard.store import LockBusy, StoreError
@@ -172,6 +182,8 @@ class Guard:
             return Conclusion(False, f"the record cannot be used: {finish.text}")
         if OURS in (finish.status, record.known.status):
             return Conclusion(False, f"the host is still disabled by our own marker: {finish.text}")
+        if FOREIGN in (finish.status, self._read_now(record)):
+            return Conclusion(False, f"the host is still disabled, by whom enable_reasons lists: {finish.text}")
         if any(a.kind == DISABLE and not a.is_presumed for a in record.attempts):
             return Conclusion(False, f"a disable of ours may be in effect, the row is unread: {finish.text}")
         if finish.status == NONE:
@@ -179,6 +191,11 @@ class Guard:
         return Conclusion(
             True, f"the row could not be read, and none of our disables is known: {finish.text}", True
         )
+
+    @staticmethod
+    def _read_now(record: Record) -> str:
+        """The row as read in the record's own generation."""
+        return record.known.status if record.known.generation == record.generation else UNKNOWN
 
     def _leave_helper(self, generation: int, service: Process) -> None:
         """Hands the entry over to a helper, unless nothing may land any more and the row has been read."""
@@ -215,9 +232,9 @@ class Guard:
             record = self.disk.load()
         except StoreError:
             return
-        if record.is_empty or self._has_helper(record):
+        if record.is_empty:
             return
-        if record.want == ENABLED and not record.is_quiet:
+        if record.want == ENABLED and not record.is_quiet and not self._has_helper(record):
             self._send(self._watch(record.generation, service))
         elif record.want == DISABLED and self._is_younger(service, record):
             self._send(self._watch(record.generation, service)._replace(expected=record.generation))
