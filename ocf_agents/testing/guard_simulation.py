@@ -12,9 +12,9 @@ the same order give the same history, without a real second going by.
         world.cloud.land(world.cloud.requests[-1])
         assert world.start().is_success
 
-What the world watches by itself: each write on a row whose disable is foreign is noted in
-`violations` (invariants 1 and 2), unless somebody else acted on the row after the writer had read
-it, which no client can see (`exempt`).
+What the world watches by itself, and notes in `violations`: each write that was not on record
+before (invariant 5), and each write on a row whose disable is foreign (invariants 1 and 2), unless
+somebody else acted on the row after the writer had read it, which no client can see (`exempt`).
 """
 
 from __future__ import annotations
@@ -59,6 +59,13 @@ class Killed(BaseException):
     """This simulated process has ended; its thread unwinds."""
 
 
+def _closed_gate() -> threading.Lock:
+    """A lock that one thread waits at until another one releases it."""
+    gate = threading.Lock()
+    gate.acquire()
+    return gate
+
+
 class Actor:
     """One simulated process: a thread that runs only while the world lets it."""
 
@@ -77,7 +84,7 @@ class Actor:
         self.is_released = True
         self.is_unkillable = False
         self._body = body
-        self._turn = threading.Semaphore(0)
+        self._turn = _closed_gate()
         self._thread = threading.Thread(target=self._live, name=name, daemon=True)
         self._thread.start()
 
@@ -275,6 +282,7 @@ class SimulatedRows:
         self._actor.point("send")
         world, cloud = self._actor.world, self._cloud
         request = Request(kind, row_id, reason, world.now, self._actor, self._read_version)
+        world.require_intent(request)
         cloud.requests.append(request)
         fate = cloud.fates.popleft() if cloud.fates else Fate()
         for delay in fate.commits:
@@ -489,8 +497,9 @@ class World:
         self.now = 1000.0
         self.booted = 0.0
         self.boot_id = "boot-1"
-        self.baton = threading.Semaphore(0)
+        self.baton = _closed_gate()
         self.actors: list[Actor] = []
+        self._living: list[Actor] = []
         self.disk = SimulatedDisk(self)
         self.cloud = Cloud(self)
         self.notes = Notes()
@@ -525,6 +534,7 @@ class World:
     def actor(self, name: str, body: Callable[[Actor], Any]) -> Actor:
         actor = Actor(self, name, body)
         self.actors.append(actor)
+        self._living.append(actor)
         return actor
 
     def actor_of(self, process: Process) -> Actor | None:
@@ -568,8 +578,7 @@ class World:
         raise AssertionError("the simulated world does not come to rest")
 
     def _turn(self, limit: float) -> bool:
-        living = [a for a in self.actors if not a.has_ended]
-        actor = min(living, key=self._when, default=None)
+        actor = min(self._living, key=self._when, default=None)
         when = self._when(actor) if actor else float("inf")
         if self._events and self._events[0][0] <= when:
             if self._events[0][0] > limit:
@@ -582,6 +591,8 @@ class World:
             return False
         self.now = max(self.now, when)
         actor.take_turn()
+        if actor.has_ended:
+            self._living.remove(actor)
         if actor.error:
             raise actor.error
         return True
@@ -602,6 +613,17 @@ class World:
             connect=lambda seconds: SimulatedRows(actor, seconds),
             **self.options,
         )
+
+    def require_intent(self, request: Request) -> None:
+        """Invariant 5: the attempt is on disk, with the token that a disable's marker carries."""
+        found = marker.parse(request.reason)
+        tokens = [
+            a.token
+            for a in self.disk.record().attempts
+            if (a.kind, a.row_id, a.client) == (request.kind, request.row_id, request.by.process)
+        ]
+        if not tokens or (found and found.token not in tokens):
+            self.violations.append(f"{request.kind} of {request.by.name} was sent without an attempt on disk")
 
     @property
     def service_end(self) -> float:
@@ -685,8 +707,13 @@ class World:
         """Time goes by with a monitor each `interval`."""
         end = self.now + seconds
         while self.now < end:
-            self.run(min(interval, end - self.now))
+            self.run(end - self.now if self.is_idle else min(interval, end - self.now))
             self.monitor()
+
+    @property
+    def is_idle(self) -> bool:
+        """Nobody lives, nothing is under way, and a monitor finds nothing to do."""
+        return not (self._living or self._events) and self.disk.record().is_quiet
 
     def crash(self, *, down: float = 120.0) -> None:
         """The node loses its power and comes back with the record as it was on disk."""
