@@ -81,7 +81,7 @@ class Agent:
 
     __slots__ = ("actions", "longdesc", "name", "parameters", "shortdesc", "version")
 
-    def __init__(  # noqa: PLR0917
+    def __init__(
         self,
         name: str,
         version: str,
@@ -159,7 +159,7 @@ class Agent:
         if not error.reason or _is_quiet(error, environment):
             return
         if environment.action not in UNLOGGED_ACTIONS:
-            Log(environ, f"{self.name}({environment.instance})").error(error.reason)
+            Log(environ, f"{self.name}({environment.instance})").error(error.reason, is_on_stderr=True)
         prefix = environment.exit_reason_prefix.encode("utf-8", "backslashreplace")
         _write(2, prefix + one_line(error.reason, REASON_BYTES) + b"\n")
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cluster's log, as the environment says: HA_LOGFILE, HA_LOGFACILITY (or their lower-case names).
 
-Without either, warnings and errors go to standard error, which Pacemaker puts into its own log, and all
-goes there if it is a terminal. Writing never fails, never waits, and never
-follows a link; the file and the socket are opened when there is something to say (case 108).
+Without either, warnings and errors go to standard error, which Pacemaker puts into its own log, and
+everything if it is a terminal. Writing never fails, never waits, and never follows a link; the file
+and the socket are opened when there is something to say (case 108).
 """
 
 from __future__ import annotations
@@ -69,16 +69,16 @@ class Log:
         """What an operator should know, though the action goes on."""
         self._write("WARNING", text)
 
-    def error(self, text: str) -> None:
-        """Why an action failed."""
-        self._write("ERROR", text)
+    def error(self, text: str, *, is_on_stderr: bool = False) -> None:
+        """Why an action failed. `is_on_stderr`: standard error is told in another way."""
+        self._write("ERROR", text, is_on_stderr)
 
-    def _write(self, severity: str, text: str) -> None:
+    def _write(self, severity: str, text: str, is_on_stderr: bool = False) -> None:
         line = one_line(f"{severity}: {text}", LOG_BYTES)
         prefix = f"{self._tag}[{os.getpid()}]".encode("utf-8", "backslashreplace")
         written = self._to_file(prefix, line)
         written = self._to_syslog(SEVERITIES[severity], prefix, line) or written
-        if not written:
+        if not written and not is_on_stderr:
             self._to_stderr(severity, prefix, line)
 
     def _to_file(self, prefix: bytes, line: bytes) -> bool:

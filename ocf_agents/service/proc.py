@@ -18,6 +18,7 @@ DEAD_STATES = "ZXx"
 LONGEST_READ = 1 << 20
 POLL_SECONDS = 0.02
 KILL_SECONDS = 2.0
+LONGEST_WAIT = 1e6
 # Lines of /proc/PID/status that count here, as they begin.
 UID_LINE = b"Uid:"
 NAMESPACES_LINE = b"NSpid:"
@@ -187,7 +188,9 @@ class ProcTable:
                 return self._poll(process, seconds)
             import select
 
-            return bool(select.select([descriptor], [], [], max(0.0, seconds))[0])
+            poller = select.poll()
+            poller.register(descriptor, select.POLLIN)
+            return bool(poller.poll(max(0.0, min(seconds, LONGEST_WAIT)) * 1000))
         finally:
             if descriptor is not None:
                 os.close(descriptor)

@@ -97,15 +97,36 @@ def check_binary(path: str) -> None:
 def make_pid_directory(supervisor: ProcessSupervisor, account: Account) -> None:
     """The directory of the pid file, 0755: root's if it is the cluster's, else the daemon's (case 103)."""
     directory = os.path.dirname(supervisor.pid_path)
+    is_clusters = directory == supervisor.run_dir.rstrip("/")
     try:
-        os.mkdir(directory, 0o700)
-    except FileExistsError:
-        return
+        made = make_directory(directory, 0o755, None if is_clusters else account)
     except OSError as error:
         raise GenericError(f"cannot make {directory} for the pid file: {error.strerror}") from None
-    if directory != supervisor.run_dir.rstrip("/") and account.uid != os.geteuid():
-        os.chown(directory, account.uid, account.gid)
-    os.chmod(directory, 0o755)  # noqa: S103 (readable by all, as /run's directories are)
+    if made is not None:
+        os.close(made)
+
+
+def make_directory(path: str, mode: int, owner: Account | None) -> int | None:
+    """Make a directory in an existing one; a descriptor of it, or None when it is there already.
+
+    Where others may write beside it, what is found under its name need not be what was made: only an
+    empty directory of ours is given away. Raises OSError.
+    """
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        return None
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if os.fstat(descriptor).st_uid != os.geteuid() or os.listdir(descriptor):
+            raise OSError(errno.EBUSY, "somebody else uses that name")
+        if owner is not None and owner.uid != os.geteuid():
+            os.fchown(descriptor, owner.uid, owner.gid)
+        os.fchmod(descriptor, mode)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 @contextmanager
@@ -339,16 +360,8 @@ def open_log(path: str | None, account: Account) -> tuple[int, int]:
 
 def _open_log_directory(path: str, account: Account) -> int:
     """The directory, made 0750 and the daemon's if its parent exists; its last component is no link."""
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-    try:
-        return os.open(path, flags)
-    except FileNotFoundError:
-        pass
-    os.mkdir(path, 0o750)
-    descriptor = os.open(path, flags | os.O_NOFOLLOW)
-    if account.uid != os.geteuid():
-        os.fchown(descriptor, account.uid, account.gid)
-    return descriptor
+    made = make_directory(path, 0o750, account)
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if made is None else made
 
 
 def _open_log_file(directory: int, name: str, account: Account) -> int:

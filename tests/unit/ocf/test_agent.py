@@ -54,6 +54,11 @@ def test_the_reason_is_literal_one_line_and_bounded(sample: Pacemaker) -> None:
     assert len(result.stderr.strip()) <= len("ocf-exit-reason:") + 127
 
 
+def test_a_failed_start_says_its_reason_once_and_last(sample: Pacemaker) -> None:
+    result = sample.run("start", parameters={"wait": "0"})
+    assert result.stderr == f"ocf-exit-reason:{result.reason}\n"
+
+
 def test_the_prefix_of_the_caller_is_used(sample: Pacemaker) -> None:
     extra = {"OCF_EXIT_REASON_PREFIX": "why%s:"}
     result = sample.monitor(parameters={"fails": "GenericError", "text": "so"}, env_extra=extra)

@@ -13,7 +13,7 @@ LOADED = """\
 import os, sys
 os._exit = lambda code: print(*sorted(sys.modules), file=sys.__stderr__)
 sys.argv = sys.argv[1:]
-exec(compile(open(sys.argv[0]).read(), sys.argv[0], "exec"), {"__name__": "__main__"})
+exec(compile(open(sys.argv[0], "rb").read(), sys.argv[0], "exec"), {"__name__": "__main__"})
 """
 
 

@@ -83,10 +83,17 @@ def test_a_planted_link_or_fifo_is_not_written_to(tmp_path: Path) -> None:
     assert target.read_text() == "keep"
 
 
-def test_nothing_configured_and_no_terminal_is_silent(capfd: pytest.CaptureFixture[str]) -> None:
-    Log({}, "x").error("nobody listens")
-    Log({"HA_LOGFACILITY": "none", "HA_LOGFILE": "relative"}, "x", "/no/such/socket").error("nobody")
-    assert capfd.readouterr() == ("", "")
+def test_without_a_log_standard_error_gets_what_an_operator_should_know(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    for environ in ({}, {"HA_LOGFACILITY": "none", "HA_LOGFILE": "relative"}):
+        log = Log(environ, "x", "/no/such/socket")
+        log.info("quiet")
+        log.warning("heed")
+        log.error("broken")
+        log.error("said elsewhere", is_on_stderr=True)
+        tag = f"x[{os.getpid()}]"
+        assert capfd.readouterr() == ("", f"{tag}: WARNING: heed\n{tag}: ERROR: broken\n")
 
 
 def test_without_a_log_a_terminal_sees_it() -> None:
@@ -94,10 +101,10 @@ def test_without_a_log_a_terminal_sees_it() -> None:
     saved = os.dup(2)
     try:
         os.dup2(follower, 2)
-        Log({}, "x").error("for the eyes")
+        Log({}, "x").info("for the eyes")
     finally:
         os.dup2(saved, 2)
         os.close(saved)
-    assert b"ERROR: for the eyes" in os.read(leader, 1000)
+    assert b"INFO: for the eyes" in os.read(leader, 1000)
     os.close(leader)
     os.close(follower)

@@ -135,6 +135,15 @@ def test_the_daemon_finds_a_clean_house(workshop: Workshop, monkeypatch: pytest.
     assert Path(supervisor.pid_path).read_text().splitlines()[0] == str(process.pid)
 
 
+def test_the_service_gets_the_variables_of_its_command(workshop: Workshop) -> None:
+    supervisor = workshop.supervisor(workshop.script("nova-fake", CONFESS + SLEEP))
+    supervisor.command.environment["LANG"] = "C"
+    supervisor.command.environment["OS_X"] = "a=b"
+    start(supervisor)
+    environ = eval(workshop.said("facts")[0])["environ"]
+    assert (environ["LANG"], environ["OS_X"]) == ("C", "a=b")
+
+
 def test_the_log_is_made_for_the_daemon_alone_and_appended_to(workshop: Workshop) -> None:
     body = "print('hello', flush=True)\n" + SLEEP
     supervisor = workshop.supervisor(workshop.script("nova-fake", body))
@@ -310,7 +319,7 @@ def test_only_root_starts_as_another_user(workshop: Workshop) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_the_daemon_runs_as_its_user_with_its_groups(workshop: Workshop) -> None:
     entry = pwd.getpwnam("nobody")
-    for directory in (workshop.directory, *workshop.directory.parents[:-2]):
+    for directory in (workshop.directory, *list(workshop.directory.parents)[:-2]):
         directory.chmod(directory.stat().st_mode | 0o011)
     binary = Path(workshop.script("nova-fake"))
     binary.write_text("#!/usr/bin/python3 -IS\nimport time\ntime.sleep(60)\n")
@@ -412,6 +421,7 @@ def test_the_daemon_outlives_the_starters_process_group(workshop: Workshop) -> N
     )
     with subprocess.Popen([sys.executable, "-c", code], start_new_session=True) as starter:
         pid = int(workshop.said("up")[0])
+        wait_until(lambda: os.path.exists(supervisor.pid_path))
         os.killpg(starter.pid, signal.SIGKILL)
     found = supervisor.find()
     assert found is not None
@@ -426,3 +436,21 @@ def test_every_failure_of_a_start_is_an_ocf_error(workshop: Workshop) -> None:
     (workshop.run_dir / "daemon.pid.lock").symlink_to("/etc/passwd")
     with pytest.raises(OcfError, match=r"cannot open .*daemon\.pid\.lock"):
         start(supervisor)
+
+
+def test_only_an_empty_directory_of_ours_is_given_to_the_daemon(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody who may write beside it swaps the directory that was just made for another."""
+    real_mkdir = os.mkdir
+
+    def mkdir_and_swap(path: str, mode: int = 0o777) -> None:
+        real_mkdir(path, mode)
+        (Path(path) / "precious").touch()
+
+    supervisor = workshop.supervisor(workshop.script("nova-fake"))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "mkdir", mkdir_and_swap)
+        with pytest.raises(GenericError, match="for the pid file: somebody else uses that name"):
+            start(supervisor)
+    assert stat.S_IMODE(workshop.run_dir.stat().st_mode) == 0o700
