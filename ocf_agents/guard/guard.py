@@ -286,8 +286,8 @@ class Guard:
                 is_ours = take_over(self.disk, self.processes, generation)
                 return generation if is_ours else None
             except StoreError:
-                if self.clock.now().seconds >= end:
-                    return None
+                if errand.want == ENABLED or self.clock.now().seconds >= end:
+                    return None  # for a running service the next monitor sends another one
                 self.clock.pause(1.0, 4.0)
 
     def _intend_late(self, errand: Errand) -> int | None:

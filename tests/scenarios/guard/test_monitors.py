@@ -222,3 +222,18 @@ def test_a_reload_gives_the_helper_the_new_parameters(world: World) -> None:
 def test_a_reload_without_a_helper_starts_none(world: World) -> None:
     world.do("reload-agent", lambda actor, guard: guard.refresh(world.service))
     assert world.errands == []
+
+
+@pytest.mark.parametrize("want", [ENABLED, DISABLED])
+def test_helpers_do_not_pile_up_behind_a_lock_that_is_never_free(world: World, want: str) -> None:
+    if want == ENABLED:
+        unsettled_after_start(world)
+    else:
+        world.stop()
+        world.run(400)
+        world.run_service()
+    world.disk.locked_until = world.now + 1000.0
+    world.keep_running(900)
+    assert len(world.helpers()) <= 2
+    world.keep_running(600)
+    assert_enabled_at_rest(world)
