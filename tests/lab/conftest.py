@@ -18,18 +18,10 @@ from labkit.node import Node
 from labkit.report import Entry, table
 from labkit.resource import STATE_DIR, Resource
 from labkit.tap import Tap
+from words import HOLD, OPERATIONS
 
 collect_ignore_glob = [] if os.environ.get("LAB") else ["test_*.py"]
 
-LONG = os.environ.get("LAB_LONG") == "1"
-HOLD = 20
-"""Seconds for which the lab's API may keep a request; nothing is between the agent and Nova here."""
-
-OPERATIONS = {
-    "start": "timeout=60s",
-    "stop": "timeout=60s",
-    "monitor": "interval=1s timeout=20s",
-}
 ENTRIES = pytest.StashKey[list[Entry]]()
 OUTCOME = pytest.StashKey[str]()
 
@@ -71,7 +63,12 @@ def _configured(lab: Lab, node1: Node) -> Iterator[Resource]:
     if resource.exists:
         resource.delete()
     node1.run("rm", "-rf", STATE_DIR)
-    parameters = {"binary": lab.nova_venv.bin("nova-compute"), "config": CONFIG, "cloud": "lab", "hold": f"{HOLD}s"}
+    parameters = {
+        "binary": lab.nova_venv.bin("nova-compute"),
+        "config": CONFIG,
+        "cloud": "lab",
+        "hold": f"{HOLD}s",
+    }
     resource.create(parameters, OPERATIONS, "failure-timeout=20s")
     resource.start()
     wait_for("the first row", lambda: resource.cloud.row(resource.host), 60)

@@ -9,17 +9,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from labkit.errors import LabError
 from labkit.lab import CONTRACT_HOST, CONTROL, Lab
 from labkit.layout import LAB, REPO
 from labkit.settings import PASSWORD
 
-NOTHING_COLLECTED = 5
-
 
 def main(argv: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(argv)
+    parser = _parser()
+    options, options.pytest = parser.parse_known_args(argv)
+    if options.pytest and options.do is not test_:
+        parser.error(f"unknown: {' '.join(options.pytest)}")
     if os.geteuid() != 0:
         print("the lab makes namespaces and mounts: run it as root", file=sys.stderr)
         return 1
@@ -31,9 +33,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="run", description="A real Nova and a real Pacemaker in namespaces.")
-    parser.set_defaults(do=all_of_it, keep=False, pytest=[])
-    commands = parser.add_subparsers(metavar="COMMAND", title="commands (none: all, that is up, test, contract, down)")
+    parser = argparse.ArgumentParser(
+        prog="run", description="A real Nova and a real Pacemaker in namespaces."
+    )
+    parser.set_defaults(do=all_of_it, keep=False, files=[])
+    commands = parser.add_subparsers(
+        metavar="COMMAND", title="commands (none: all, that is up, test, contract, down)"
+    )
     whole = commands.add_parser("all", help="bring it up, run everything, take it down")
     whole.add_argument("--keep", action="store_true", help="leave it up")
     whole.set_defaults(do=all_of_it)
@@ -46,9 +52,9 @@ def _parser() -> argparse.ArgumentParser:
         (wipe, "down, and forget the nodes' disks"),
     ):
         commands.add_parser(function.__name__, help=text).set_defaults(do=function)
-    test = commands.add_parser("test", help="the scenarios; options go to pytest")
-    test.add_argument("pytest", nargs=argparse.REMAINDER)
-    test.set_defaults(do=test_)
+    test = commands.add_parser("test", help="the scenarios; files and options go to pytest")
+    test.add_argument("files", nargs="*")
+    test.set_defaults(do=test_, files=[])
     enter = commands.add_parser("exec", help="a command in a node, or in the control node's network for `-`")
     enter.add_argument("node")
     enter.add_argument("command", nargs=argparse.REMAINDER)
@@ -78,7 +84,7 @@ def up(lab: Lab, _: argparse.Namespace) -> None:
 def test_(lab: Lab, options: argparse.Namespace) -> int:
     """Run the scenarios in the control node's network."""
     lab.up()
-    return _pytest(lab, [str(LAB), *options.pytest], {"LAB": "1"})
+    return _pytest(lab, LAB, [*options.files, *options.pytest], {"LAB": "1"})
 
 
 def contract(lab: Lab, _: argparse.Namespace) -> int:
@@ -97,14 +103,14 @@ def contract(lab: Lab, _: argparse.Namespace) -> int:
             "CONTRACT_PROJECT": "admin",
             "CONTRACT_HOST": CONTRACT_HOST,
         }
-        return _pytest(lab, [str(suite)], environ)
+        return _pytest(lab, suite, [], environ)
     finally:
         compute.kill()
 
 
-def _pytest(lab: Lab, words: list[str], environ: dict[str, str]) -> int:
+def _pytest(lab: Lab, folder: Path, words: list[str], environ: dict[str, str]) -> int:
     command = [lab.test_venv.bin("python"), "-m", "pytest", *words]
-    return subprocess.run(command, cwd=REPO, env={**os.environ, **environ}).returncode
+    return subprocess.run(command, check=False, cwd=folder, env={**os.environ, **environ}).returncode
 
 
 def status(lab: Lab, _: argparse.Namespace) -> None:

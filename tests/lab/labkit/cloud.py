@@ -10,6 +10,7 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,10 @@ from labkit.errors import LabError
 
 DISABLED_TRAIT = "COMPUTE_STATUS_DISABLED"
 COMPUTE, PLACEMENT, IDENTITY = "compute", "placement", "identity"
-VERSIONS = {COMPUTE: {"X-OpenStack-Nova-API-Version": "2.100"}, PLACEMENT: {"OpenStack-API-Version": "placement 1.39"}}
+VERSIONS = {
+    COMPUTE: {"X-OpenStack-Nova-API-Version": "2.100"},
+    PLACEMENT: {"OpenStack-API-Version": "placement 1.39"},
+}
 
 
 class Refused(LabError):
@@ -86,7 +90,9 @@ class Cloud:
 
     def disable(self, host: str, reason: str | None = None) -> None:
         """As a person would, with or without a reason."""
-        change = {"status": "disabled"} if reason is None else {"status": "disabled", "disabled_reason": reason}
+        change = (
+            {"status": "disabled"} if reason is None else {"status": "disabled", "disabled_reason": reason}
+        )
         self._update(host, change)
 
     def enable(self, host: str) -> None:
@@ -98,6 +104,11 @@ class Cloud:
             raise LabError(f"{host} has no nova-compute row")
         self.request("PUT", COMPUTE, f"/os-services/{row.id}", change)
 
+    @staticmethod
+    def elsewhere() -> ThreadPoolExecutor:
+        """For requests whose answer is not waited for at once."""
+        return ThreadPoolExecutor()
+
     # -- placement -------------------------------------------------------------------------------------------
 
     def bears_disabled_trait(self, host: str) -> bool:
@@ -105,7 +116,10 @@ class Cloud:
         providers = self.get(PLACEMENT, f"/resource_providers?name={host}")["resource_providers"]
         if not providers:
             raise LabError(f"Placement knows no {host}")
-        return DISABLED_TRAIT in self.get(PLACEMENT, f"/resource_providers/{providers[0]['uuid']}/traits")["traits"]
+        return (
+            DISABLED_TRAIT
+            in self.get(PLACEMENT, f"/resource_providers/{providers[0]['uuid']}/traits")["traits"]
+        )
 
     def may_be_chosen(self, host: str) -> bool:
         """Would the scheduler's question to Placement bring up the host?"""
@@ -137,7 +151,9 @@ class Cloud:
         headers, answer = self._send("POST", f"{self.auth_url}/auth/tokens", {}, request)
         self._token = headers["X-Subject-Token"]
         for service in answer["token"]["catalog"]:
-            self._catalog |= {service["type"]: e["url"] for e in service["endpoints"] if e["interface"] == "public"}
+            self._catalog |= {
+                service["type"]: e["url"] for e in service["endpoints"] if e["interface"] == "public"
+            }
 
     def _send(self, method: str, url: str, headers: dict[str, str], body: object) -> tuple[Any, Any]:
         data = None if body is None else json.dumps(body).encode()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from labkit.node import Folder, Node
+from labkit.node import Node
 from labkit.service import Service
 from labkit.settings import Settings
 from labkit.venv import Venv
@@ -29,8 +29,15 @@ def provide(node: Node, settings: Settings) -> None:
 
 
 def _add_user(node: Node) -> None:
-    for path, line in (("/etc/passwd", f"{USER}:x:{UID}:{UID}::/var/lib/nova:/bin/false"), ("/etc/group", f"{USER}:x:{UID}:")):
-        others = [entry for entry in Path(path).read_text(encoding="utf-8").splitlines() if not entry.startswith(f"{USER}:")]
+    for path, line in (
+        ("/etc/passwd", f"{USER}:x:{UID}:{UID}::/var/lib/nova:/bin/false"),
+        ("/etc/group", f"{USER}:x:{UID}:"),
+    ):
+        others = [
+            entry
+            for entry in Path(path).read_text(encoding="utf-8").splitlines()
+            if not entry.startswith(f"{USER}:")
+        ]
         node.write(path, "\n".join([*others, line, ""]))
 
 

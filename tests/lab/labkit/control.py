@@ -45,9 +45,24 @@ class Control:
 
     def _mysql(self) -> Service:
         data = self.home / "mysql"
-        argv = ["/usr/sbin/mariadbd", "--no-defaults", "--user=root", f"--datadir={data}", f"--socket={data}/socket"]
-        argv += ["--bind-address=127.0.0.1", f"--port={MYSQL}", f"--pid-file={data}/pid", "--skip-name-resolve"]
-        argv += ["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=48M", "--max-connections=300"]
+        argv = [
+            "/usr/sbin/mariadbd",
+            "--no-defaults",
+            "--user=root",
+            f"--datadir={data}",
+            f"--socket={data}/socket",
+        ]
+        argv += [
+            "--bind-address=127.0.0.1",
+            f"--port={MYSQL}",
+            f"--pid-file={data}/pid",
+            "--skip-name-resolve",
+        ]
+        argv += [
+            "--innodb-flush-log-at-trx-commit=0",
+            "--innodb-buffer-pool-size=48M",
+            "--max-connections=300",
+        ]
         return Service(self.node, "mysql", argv, is_ready=lambda: self.node.listens(MYSQL))
 
     def _rabbit(self) -> Service:
@@ -157,8 +172,12 @@ class Control:
 
     def _create_databases(self) -> None:
         user = f"CREATE USER IF NOT EXISTS lab@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; GRANT ALL ON *.* TO lab@'127.0.0.1';"
-        databases = "".join(f"CREATE DATABASE IF NOT EXISTS {name} CHARACTER SET utf8mb3;" for name in DATABASES)
-        self.node.run("mariadb", "--no-defaults", f"--socket={self.home}/mysql/socket", "--execute", user + databases)
+        databases = "".join(
+            f"CREATE DATABASE IF NOT EXISTS {name} CHARACTER SET utf8mb3;" for name in DATABASES
+        )
+        self.node.run(
+            "mariadb", "--no-defaults", f"--socket={self.home}/mysql/socket", "--execute", user + databases
+        )
 
     def _manage(self, what: str, *words: str) -> None:
         config = str(self.home / "etc" / f"{what}.conf")
@@ -171,14 +190,25 @@ class Control:
         self._manage("keystone", "db_sync")
         for keys in ("fernet_setup", "credential_setup"):
             self._manage("keystone", keys, "--keystone-user", "root", "--keystone-group", "root")
-        urls = [f"--bootstrap-{interface}-url={self.settings.auth_url}" for interface in ("public", "internal", "admin")]
-        self._manage("keystone", "bootstrap", f"--bootstrap-password={PASSWORD}", f"--bootstrap-region-id={REGION}", *urls)
+        urls = [
+            f"--bootstrap-{interface}-url={self.settings.auth_url}"
+            for interface in ("public", "internal", "admin")
+        ]
+        self._manage(
+            "keystone",
+            "bootstrap",
+            f"--bootstrap-password={PASSWORD}",
+            f"--bootstrap-region-id={REGION}",
+            *urls,
+        )
 
     def _set_up_nova(self) -> None:
         self._once("nova", self._create_nova)
 
     def _create_nova(self) -> None:
         self._manage("nova", "api_db", "sync")
-        self._manage("nova", "cell_v2", "map_cell0", "--database_connection", self.settings.database("nova_cell0"))
+        self._manage(
+            "nova", "cell_v2", "map_cell0", "--database_connection", self.settings.database("nova_cell0")
+        )
         self._manage("nova", "db", "sync")
         self._manage("nova", "cell_v2", "create_cell", "--name", "cell1")

@@ -28,7 +28,9 @@ def mount(*words: str) -> None:
 
 def view(plan: dict[str, list[list[str]]]) -> None:
     for directory, upper, work in plan["overlays"]:
-        mount("-t", "overlay", "lab", "-o", f"lowerdir={directory},upperdir={upper},workdir={work}", directory)
+        mount(
+            "-t", "overlay", "lab", "-o", f"lowerdir={directory},upperdir={upper},workdir={work}", directory
+        )
     for directory, mode in plan["tmpfs"]:
         mount("-t", "tmpfs", "-o", f"mode={mode}", "lab", directory)
     for source, target in plan["binds"]:

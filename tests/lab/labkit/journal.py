@@ -61,12 +61,23 @@ class Journal:
         """Where the log ends now."""
         return self.log.stat().st_size if self.log.exists() else 0
 
+    def end_of(self, action: Action) -> int:
+        """Where the log stood once the action's result was in it."""
+        with open(self.log, "rb") as log:
+            for line in iter(log.readline, b""):
+                result = RESULT.match(line.decode("utf-8", "replace").rstrip())
+                if result and _action(result).end == action.end and int(result["call"]) == action.call:
+                    break
+            return log.tell()
+
     def actions(self, resource: str, since: int = 0) -> list[Action]:
         """The finished actions of a resource that were logged after `since`, cancelled monitors left out."""
         with open(self.log, "rb") as log:
             log.seek(since)
             lines = log.read().decode("utf-8", "replace").splitlines()
-        return [action for action in parse(lines) if action.resource == resource and action.text != "Cancelled"]
+        return [
+            action for action in parse(lines) if action.resource == resource and action.text != "Cancelled"
+        ]
 
 
 def parse(lines: list[str]) -> list[Action]:

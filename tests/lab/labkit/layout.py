@@ -33,7 +33,9 @@ class Layout:
         cache = Path(environ.get("LAB_CACHE") or REPO / ".lab").absolute()
         for private in PRIVATE:
             if Path(private) in (state, *state.parents):
-                raise LabError(f"LAB_STATE={state} lies in {private}, which is private to each node: choose another")
+                raise LabError(
+                    f"LAB_STATE={state} lies in {private}, which is private to each node: choose another"
+                )
         return cls(REPO, state, cache)
 
     @property

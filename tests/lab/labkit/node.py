@@ -125,21 +125,39 @@ class Node:
     def _boot(self, plan: Path) -> int:
         said, ready = os.pipe()
         boottime = int(time.clock_gettime(time.CLOCK_BOOTTIME))
-        command = ["nsenter", f"--net={self.network.namespace(self.name)}", "--", "unshare", "--mount", "--uts", "--ipc"]
+        command = [
+            "nsenter",
+            f"--net={self.network.namespace(self.name)}",
+            "--",
+            "unshare",
+            "--mount",
+            "--uts",
+            "--ipc",
+        ]
         command += ["--pid", "--time", f"--boottime=-{boottime}", "--fork", "--kill-child", "--mount-proc"]
         command += ["/usr/bin/python3", "-I", str(LAB / "labkit" / "init.py"), str(plan), str(ready)]
         with open(self.home / "init.log", "ab") as log, open(os.devnull, "rb") as nothing:
             outer = subprocess.Popen(
-                command, stdin=nothing, stdout=log, stderr=log, env=ENVIRON, pass_fds=[ready], start_new_session=True
+                command,
+                stdin=nothing,
+                stdout=log,
+                stderr=log,
+                env=ENVIRON,
+                pass_fds=[ready],
+                start_new_session=True,
             )
         os.close(ready)
         with open(said, "rb") as answer:
             if answer.read(5) != b"ready":
                 raise LabError(f"{self.name} did not boot: see {self.home / 'init.log'}")
-        return int(Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text(encoding="ascii").split()[0])
+        return int(
+            Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text(encoding="ascii").split()[0]
+        )
 
     def _note(self, pid: int) -> None:
-        (self.home / "init.json").write_text(json.dumps({"pid": pid, "start": started(pid)}), encoding="ascii")
+        (self.home / "init.json").write_text(
+            json.dumps({"pid": pid, "start": started(pid)}), encoding="ascii"
+        )
 
     @property
     def pid(self) -> int | None:
@@ -201,7 +219,11 @@ class Node:
         return done
 
     def spawn(
-        self, argv: Iterable[str], log: Path, environ: Mapping[str, str] | None = None, user: str | None = None
+        self,
+        argv: Iterable[str],
+        log: Path,
+        environ: Mapping[str, str] | None = None,
+        user: str | None = None,
     ) -> Process:
         """Start a daemon in the node: own session, PID 1's child, output appended to `log`."""
         drop = [] if user is None else ["setpriv", *_identity(self, user), "--"]
@@ -213,7 +235,9 @@ class Node:
         """Is there a TCP socket that listens on the port?"""
         wanted = f":{port:04X}"
         tables = (Path(f"/proc/{self._living()}/net/{name}") for name in ("tcp", "tcp6"))
-        rows = (line.split() for table in tables for line in table.read_text(encoding="ascii").splitlines()[1:])
+        rows = (
+            line.split() for table in tables for line in table.read_text(encoding="ascii").splitlines()[1:]
+        )
         return any(row[1].endswith(wanted) and row[3] == "0A" for row in rows)
 
 
@@ -231,7 +255,11 @@ class Process:
 
     @property
     def is_alive(self) -> bool:
-        return self.node.is_up and self.start is not None and started(self.pid, self.node.path("/proc")) == self.start
+        return (
+            self.node.is_up
+            and self.start is not None
+            and started(self.pid, self.node.path("/proc")) == self.start
+        )
 
     def signal(self, number: int) -> None:
         """Send a signal, if it still lives."""

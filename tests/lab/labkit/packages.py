@@ -55,6 +55,8 @@ def install(log: Path) -> list[str]:
 
 def _apt(output: int, log: Path, *words: str) -> None:
     environ = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    done = subprocess.run(["apt-get", *words], stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environ)
+    done = subprocess.run(
+        ["apt-get", *words], stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environ
+    )
     if done.returncode != 0:
         raise LabError(f"apt-get {words[0]} failed: see {log}")

@@ -11,7 +11,12 @@ from dataclasses import dataclass, field
 from labkit.journal import Action
 from labkit.tap import Request
 
-COLUMNS = (("story", 34), ("actions (exit code, time)", 40), ("requests of the agent", 34), ("row at the end", 34))
+COLUMNS = (
+    ("story", 34),
+    ("actions (exit code, time)", 40),
+    ("requests of the agent", 34),
+    ("row at the end", 34),
+)
 
 
 @dataclass
@@ -43,7 +48,11 @@ def asked(requests: list[Request]) -> str:
     """How many requests, and each write with its time."""
     counts = Counter(f"{r.method} {r.service}" for r in requests if r.method != "PUT")
     reads = [f"{count} {what}" for what, count in sorted(counts.items())]
-    writes = [f"PUT {'under way' if r.seconds is None else f'{r.status} {r.seconds:.2f} s'}" for r in requests if r.method == "PUT"]
+    writes = [
+        f"PUT {'under way' if r.seconds is None else f'{r.status} {r.seconds:.2f} s'}"
+        for r in requests
+        if r.method == "PUT"
+    ]
     return "\n".join([f"{len(requests)} in all", *reads, shorten(writes)]) if requests else "none"
 
 

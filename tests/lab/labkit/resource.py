@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,11 @@ class Resource:
     def set_role(self, role: str) -> None:
         """Started or Stopped; does not wait."""
         self.cluster.run(
-            "crm_resource", f"--resource={self.name}", "--meta", "--set-parameter=target-role", f"--parameter-value={role}"
+            "crm_resource",
+            f"--resource={self.name}",
+            "--meta",
+            "--set-parameter=target-role",
+            f"--parameter-value={role}",
         )
 
     def start(self, timeout: float = 90) -> Action:
@@ -76,7 +81,15 @@ class Resource:
 
     def check(self) -> int:
         """Pacemaker's agent runner asks the agent once, here and now (monitor); its exit code."""
-        return self.node.run("crm_resource", f"--resource={self.name}", "--force-check", check=False).returncode
+        return self.node.run(
+            "crm_resource", f"--resource={self.name}", "--force-check", check=False
+        ).returncode
+
+    def set_timeout(self, action: str, timeout: str) -> None:
+        """Another timeout for one of its operations; restarts nothing."""
+        [op] = self.cluster.query(f"//primitive[@id='{self.name}']//op[@name='{action}']")
+        change = f'<op id="{op.get("id")}" timeout="{timeout}"/>'
+        self.cluster.run("cibadmin", "--modify", f"--xml-text={change}")
 
     def clean_up(self) -> None:
         self.cluster.run("crm_resource", f"--resource={self.name}", "--cleanup")
@@ -102,8 +115,12 @@ class Resource:
 
         return wait_for(f"{name} of {self.name}", finished, timeout)
 
-    def wait_for_recovery(self, mark: int, timeout: float = 120) -> tuple[Action, Action, Action]:
-        """The failed monitor, the stop and the start after it."""
+    def crash(self, timeout: float = 120) -> tuple[Action, Action, Action]:
+        """SIGKILL to nova-compute; returns the failed monitor, and the stop and start that it led to."""
+        mark, process = self.journal.mark(), self.process
+        if process is None:
+            raise LabError(f"{self.host} runs no nova-compute")
+        process.signal(signal.SIGKILL)
 
         def recovered() -> list[Action] | None:
             done = [a for a in self.journal.actions(self.name, mark) if a.name != "monitor" or a.code != 0]
@@ -174,6 +191,15 @@ class Resource:
 
     def settle(self, timeout: float) -> None:
         wait_for(f"the record of {self.name} to be settled", lambda: self.is_settled, timeout, every=0.5)
+
+    def wait_until_nobody_works_on_it(self, timeout: float) -> None:
+        """Wait until the helper that is on record, if any, has left."""
+
+        def has_left() -> bool:
+            helper = (self.record.get("reconciler") or {}).get("process")
+            return helper is None or started(helper["pid"], self.node.path("/proc")) is None
+
+        wait_for(f"the helper of {self.name} to leave", has_left, timeout, every=0.2)
 
     @property
     def decisions(self) -> list[dict[str, Any]]:

@@ -50,7 +50,7 @@ class Recorder:
         status = [0]
 
         def start(line: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
-            status[0] = int(line.split()[0])
+            status[0] = int(line.split(maxsplit=1)[0])
             return start_response(line, headers, exc_info) if exc_info else start_response(line, headers)
 
         body = self.application(environ, start)

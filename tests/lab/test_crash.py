@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nova-compute dies of SIGKILL. Nova believes it up for another minute and asks it about the disable, in vain."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+from labkit.errors import wait_for
+from labkit.report import Entry
+from labkit.resource import Resource
+from labkit.tap import Request
+from words import HOLD, assert_in_service, assert_stays_in_service, reads_of_the_row, writes
+
+ALLOWANCE = 10
+"""Requests of one recovery, besides one read for each 2 s that start waits for the row to be up."""
+
+
+def test_recovery(compute: Resource, story: Entry) -> None:
+    """Killed; Pacemaker recovers it."""
+    failure, stop, start = compute.crash()
+    assert failure.code != 0
+    assert (stop.code, start.code) == (0, 0)
+    assert stop.seconds < 3, "a stop does not wait for Nova's answer"
+    assert_in_service(compute)
+    assert_stays_in_service(compute, HOLD)
+    compute.wait_until_nobody_works_on_it(HOLD + 40)
+
+    requests = compute.requests
+    waiting = [r for r in reads_of_the_row(requests) if start.begin <= r.begin <= start.end]
+    besides = len(requests) - min(len(waiting), int(start.seconds / 2))
+    story.notes.append(f"{besides} requests besides the reads of the waiting start, {ALLOWANCE} allowed")
+    assert besides <= ALLOWANCE, [str(request) for request in requests]
+
+
+def test_disable_answered_a_minute_late(compute: Resource, story: Entry) -> None:
+    """Killed and kept down until just before Nova answers the disable; then started."""
+    process = compute.process
+    assert process is not None
+    mark = compute.journal.mark()
+    process.signal(signal.SIGKILL)
+    compute.set_role("Stopped")
+    stop = compute.wait_for_action("stop", mark)
+    assert stop.code == 0
+    assert stop.seconds < 3
+
+    disable = wait_for("the disable to be sent", lambda: writes(compute.requests), 10)[0]
+    wait_for("the disable in the row", lambda: not compute.row.is_enabled, 5)
+    time.sleep(max(0.0, disable.begin + 52 - compute.tap.now()))
+    assert answer(compute, disable).seconds is None, "still under way"
+
+    start = compute.start()
+    assert start.code == 0
+    late = answer(compute, disable)
+    story.notes.append(f"stopped after {stop.seconds:.2f} s; Nova's answer took {late.seconds or 0:.1f} s")
+    assert late.seconds is not None
+    assert late.seconds > 50
+    assert_in_service(compute)
+    assert_stays_in_service(compute, HOLD)
+
+
+def answer(compute: Resource, request: Request) -> Request:
+    """The same request, as it stands now."""
+    return next(r for r in writes(compute.requests) if r.begin == request.begin)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lab itself: what the stories rely on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from labkit.cloud import Cloud
+from labkit.cluster import Cluster
+from labkit.journal import parse
+from labkit.lab import Lab
+from labkit.node import BOOT_ID, Node
+from labkit.tap import Tap
+
+
+def test_a_node_has_a_name_an_identity_and_a_clock_of_its_own(node1: Node) -> None:
+    assert node1.run("hostname").stdout.strip() == "node1"
+    for path in ("/etc/machine-id", BOOT_ID):
+        assert node1.path(path).read_text() != Path(path).read_text()
+    uptime = float(node1.run("cat", "/proc/uptime").stdout.split()[0])
+    assert uptime < float(Path("/proc/uptime").read_text().split()[0])
+
+
+def test_what_a_node_writes_stays_on_the_node(lab: Lab, node1: Node) -> None:
+    for path in ("/etc/lab-was-here", "/var/lib/lab-was-here", "/run/lab-was-here"):
+        node1.run("touch", path)
+        assert node1.path(path).exists()
+        assert not Path(path).exists()
+        assert not lab.node("node2").path(path).exists()
+        node1.run("rm", path)
+
+
+def test_the_agent_of_the_checkout_is_the_one_that_the_cluster_runs(cluster: Cluster) -> None:
+    """Its metadata is asked for as user hacluster."""
+    agent = "/usr/lib/ocf/resource.d/heartbeat/nova-compute"
+    for node in cluster.nodes:
+        shown = node.run(
+            "setpriv", "--reuid=hacluster", "--regid=haclient", "--clear-groups", "--", agent, "meta-data"
+        )
+        assert '<resource-agent name="nova-compute"' in shown.stdout
+
+
+def test_requests_are_written_down_with_who_asked(node1: Node, lab: Lab, tap: Tap) -> None:
+    since = tap.now()
+    url = f"{lab.control.settings.auth_url.removesuffix('/v3')}/v3"
+    script = "import sys, urllib.request as u; u.urlopen(u.Request(sys.argv[1], headers={'User-Agent': 'openstacksdk/0'}))"
+    node1.run("python3", "-c", script, url)
+    [request] = tap.of_agent(node1.address, since)
+    assert (request.service, request.method, request.path, request.status) == ("keystone", "GET", "/v3", 200)
+    assert request.seconds is not None
+    assert 0 < request.seconds < 5
+
+
+def test_the_operator_sees_conductor_and_scheduler_up(cloud: Cloud) -> None:
+    up = {row.binary for row in cloud.rows() if row.is_up}
+    assert {"nova-conductor", "nova-scheduler"} <= up
+
+
+def test_the_journal_joins_begin_and_result_of_an_action() -> None:
+    lines = [
+        "Nov 30 12:00:21.704 n pacemaker-execd     [20] (log_execute) \tinfo: executing - rsc:d action:start call_id:6",
+        "Nov 30 12:00:22.954 n pacemaker-controld  [23] (log_executor_event) \tnotice: Result of start operation for d"
+        " on n: error (the API (nova) is away) | CIB update 11, graph action confirmed; call=6 key=d_start_0 rc=1",
+    ]
+    [action] = parse(lines)
+    assert (action.name, action.call, action.code, action.reason) == ("start", 6, 1, "the API (nova) is away")
+    assert action.seconds == pytest.approx(1.25)
