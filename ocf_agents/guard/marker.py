@@ -18,7 +18,7 @@ MAX_LENGTH = 255
 _MAX_NAME = 80
 _SHAPE = re.compile(
     r"ocf-agents disabled: resource=(?P<resource>[!-~]+) host=(?P<host>[!-~]+)"
-    r" at=(?P<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ) token=(?P<token>[0-9a-f]{16})"
+    r" at=(?P<at>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z) token=(?P<token>[0-9a-f]{16})"
 )
 
 
@@ -46,7 +46,7 @@ def name(text: str) -> str:
 
     A longer name keeps its head and ends in a digest, so that two long names stay apart.
     """
-    quoted = quote(text, safe=":@+,!()[]")
+    quoted = quote(text, safe=":@+,!()[]", errors="surrogateescape").replace("~", "%7E")
     if len(quoted) <= _MAX_NAME:
         return quoted
     digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]

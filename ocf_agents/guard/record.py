@@ -146,7 +146,7 @@ def decode(text: str) -> Record:
     """The record that `encode` wrote. Raises Unusable for anything else, never something else."""
     try:
         return _record(_Fields(json.loads(text)))
-    except (ValueError, RecursionError) as error:
+    except (ValueError, OverflowError, RecursionError) as error:
         raise Unusable(str(error)[:120]) from None
 
 
@@ -173,6 +173,8 @@ class _Fields:
         value = self.data.get(key)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise Unusable(f"{key} is not {kind.__name__}")
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise Unusable(f"{key} is out of range")
         return value
 
     def seconds(self, key: str) -> float:

@@ -9,6 +9,7 @@ set aside under another name; it is never followed and never deleted (cases 105,
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -55,7 +56,7 @@ class Store:
     """
 
     def __init__(self, directory: str, identity: Identity, on_note: Callable[[str], None]) -> None:
-        self.directory = directory
+        self.directory = os.path.normpath(directory)
         self.identity = identity
         self.on_note = on_note
 
@@ -129,6 +130,8 @@ class Store:
                 if _is_held(folder, name):
                     break
                 lock.release()  # somebody removed the file while we waited on it: our lock is on nothing
+                if time.monotonic() >= end:
+                    raise LockBusy(f"{self.directory}/{name}: replaced by somebody for {timeout:.0f} s")
             yield
         except Timeout:
             raise LockBusy(
@@ -241,9 +244,9 @@ def _make_private(directory: str) -> None:
 def _read_regular(folder: int, name: str) -> str:
     try:
         file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    except FileNotFoundError:
-        raise
-    except OSError as error:  # ELOOP: a planted link; ENXIO: a socket
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENXIO):  # a planted link, a socket
+            raise  # the record may be good: it stays where it is
         raise Unusable(error.strerror or str(error)) from None
     try:
         status = os.fstat(file)
