@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a monitor and a stop take, beside what bounds them: `python3 -m benchmarks`."""
