@@ -15,7 +15,7 @@ from ocf_agents.testing.compute_api import ComputeApi, Fault, faults
 from ocf_agents.testing.node import Node
 
 ALIVE_RUNS = 5
-DEAD_RUNS = 15
+DEAD_RUNS = 21
 HEAD_START = 3.0
 DEAD_FACTOR = 1.2
 HANG = 90.0
