@@ -45,7 +45,7 @@ class History:
         file = os.open(self.path, flags, 0o600)
         try:
             status = os.fstat(file)
-            if not stat.S_ISREG(status.st_mode):
+            if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1 or status.st_uid != os.geteuid():
                 return
             if status.st_size > MAX_SIZE:
                 os.rename(self.path, self.path + ".1")

@@ -122,6 +122,7 @@ class Store:
     def _locked(self, folder: int, timeout: float) -> Iterator[None]:
         name = names.lock(self.identity.instance)
         self._require_regular(folder, name)
+        _create_private(folder, name)
         lock = FileLock(os.path.join(self.directory, name))
         end = time.monotonic() + timeout
         try:
@@ -239,6 +240,15 @@ def _make_private(directory: str) -> None:
     except FileExistsError:
         return
     os.chmod(directory, 0o700)  # the caller's umask may have taken more away
+
+
+def _create_private(folder: int, name: str) -> None:
+    """A file that others could open they could lock as well; the library would let them read it."""
+    flags = os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        os.close(os.open(name, flags, 0o600, dir_fd=folder))
+    except FileExistsError:
+        return
 
 
 def _read_regular(folder: int, name: str) -> str:
