@@ -46,7 +46,7 @@ lab:
 	tests/lab/run
 
 lab-long:
-	tests/lab/run --long
+	LAB_LONG=1 tests/lab/run
 
 # Made again only when pyproject.toml has changed.
 $(VENV)/.ready-%: pyproject.toml $(VENV)/bin/python
