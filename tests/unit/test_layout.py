@@ -169,3 +169,18 @@ def test_an_agent_is_executable_with_an_absolute_interpreter() -> None:
     for path in AGENT.parent.iterdir():
         assert path.stat().st_mode & 0o777 == 0o755, path.name
         assert path.read_text(encoding="utf-8").startswith("#!/usr/bin/python3 -I\n"), path.name
+
+
+def test_each_case_that_is_named_has_its_line_in_the_list() -> None:
+    listed = set(re.findall(r"^\| (\d+) \|", (ROOT / "docs" / "cases.md").read_text(encoding="utf-8"), re.M))
+    named = {
+        number
+        for path in committed()
+        if path.suffix == ".py"
+        for match in re.findall(
+            r"\b[Cc]ases? (\d+(?:(?:, | and | to )\d+)*)", path.read_text(encoding="utf-8")
+        )
+        for number in re.findall(r"\d+", match)
+    }
+    assert len(named) > 30
+    assert sorted(named - listed, key=int) == []
