@@ -183,7 +183,7 @@ class Guard:
         if OURS in (finish.status, record.known.status):
             return Conclusion(False, f"the host is still disabled by our own marker: {finish.text}")
         if FOREIGN in (finish.status, self._read_now(record)):
-            return Conclusion(False, f"the host is still disabled, by whom enable_reasons lists: {finish.text}")
+            return Conclusion(False, f"a disable that enable_reasons lists is still in effect: {finish.text}")
         if any(a.kind == DISABLE and not a.is_presumed for a in record.attempts):
             return Conclusion(False, f"a disable of ours may be in effect, the row is unread: {finish.text}")
         if finish.status == NONE:
@@ -283,12 +283,18 @@ class Guard:
                 errand = errand._replace(generation=generation or 0, expected=None)
                 if generation is None:
                     return None
-                is_ours = take_over(self.disk, self.processes, generation)
+                is_ours = self._is_handed_over(generation) or take_over(self.disk, self.processes, generation)
                 return generation if is_ours else None
             except StoreError:
                 if errand.want == ENABLED or self.clock.now().seconds >= end:
                     return None  # for a running service the next monitor sends another one
                 self.clock.pause(1.0, 4.0)
+
+    def _is_handed_over(self, generation: int) -> bool:
+        """Whether a start has entered us; it has ended whoever was before, and is on its own way out."""
+        record = self.disk.load()
+        mine = Helper(self.processes.me(), generation)
+        return record.generation == generation and record.reconciler == mine
 
     def _intend_late(self, errand: Errand) -> int | None:
         """Writes an intent that its action could not, or should not, write itself."""

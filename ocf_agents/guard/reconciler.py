@@ -90,13 +90,13 @@ class Reconciler:
             return Seen(Trouble(error.text, error.permanent, error.retry_after), sent, at)
 
     def _consider(self, effect: Consider, state: State) -> Event:
-        around = self._situation(may_enable=effect.may_enable)
         decisions: list[Decision] = []
 
         def change(record: Record) -> Record | None:
             decisions.clear()
             if record.generation != self.generation:
                 return None
+            around = self._situation(may_enable=effect.may_enable)  # as it is when the lock is ours
             after, decision = reading.consider(record, effect.seen, around, state.policy)
             decisions.append(decision)
             return after
@@ -124,9 +124,8 @@ class Reconciler:
         return Answered(attempt, answer, self.clock.now().seconds - before)
 
     def _settle(self, effect: Settle) -> Event:
-        around = self._situation(may_enable=False)
-
         def change(record: Record) -> Record:
+            around = self._situation(may_enable=False)
             return reading.settle(record, effect.attempt, effect.answer, effect.took, around, self.generation)
 
         self._tell_answer(effect)
