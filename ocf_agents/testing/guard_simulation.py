@@ -22,6 +22,7 @@ from __future__ import annotations
 import heapq
 import random
 import threading
+import time
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -52,6 +53,7 @@ REPORT_INTERVAL = 10.0
 ROUND_TRIP = 0.02
 DISK_TIME = 0.002
 HELPER_BIRTH = 0.2
+PROCESS_END = 0.5
 STEPS_AT_MOST = 200_000
 
 
@@ -91,6 +93,10 @@ class Actor:
     @property
     def is_alive(self) -> bool:
         return not (self.is_doomed or self.has_ended)
+
+    @property
+    def is_helper(self) -> bool:
+        return self.name.startswith("helper")
 
     def _live(self) -> None:
         self._turn.acquire()
@@ -140,11 +146,13 @@ class Fate(NamedTuple):
 
     `commits`: seconds after the send at which it takes effect; none, one, or two (sent twice by a
     proxy). `answer_after`: seconds after the send, None for never. `answer`: what the client hears.
+    `busy_for`: seconds for which the client's thread still has it in hand.
     """
 
     commits: tuple[float, ...] = (ROUND_TRIP / 2,)
     answer_after: float | None = ROUND_TRIP
     answer: Answer = Answer(APPLIED)
+    busy_for: float = 0.0
 
     @classmethod
     def lost(cls, *commits: float) -> Fate:
@@ -179,7 +187,7 @@ class Cloud:
     """The API and its one row. Fates are taken in turn; without one a write is applied and answered."""
 
     world: World
-    row: Row | None = Row("row-1", disabled=False)
+    row: Row | None = field(default_factory=lambda: Row("row-1", disabled=False))
     fates: deque[Fate] = field(default_factory=deque)
     requests: list[Request] = field(default_factory=list)
     trouble: Unreadable | None = None
@@ -259,6 +267,7 @@ class SimulatedRows:
         self._cloud = actor.world.cloud
         self._timeout = api_timeout
         self._read_version = -1
+        self._busy_until = 0.0
 
     def read(self) -> Row | None:
         self._actor.point("read")
@@ -276,7 +285,7 @@ class SimulatedRows:
         return self._write(ENABLE, row_id, None)
 
     def busy(self) -> bool:
-        return False
+        return self._actor.world.now < self._busy_until
 
     def _write(self, kind: str, row_id: str, reason: str | None) -> Answer:
         self._actor.point("send")
@@ -285,6 +294,7 @@ class SimulatedRows:
         world.require_intent(request)
         cloud.requests.append(request)
         fate = cloud.fates.popleft() if cloud.fates else Fate()
+        self._busy_until = world.now + fate.busy_for
         for delay in fate.commits:
             world.later(delay, lambda: cloud.land(request))
         self._actor.point("sent")
@@ -365,7 +375,7 @@ class SimulatedClock:
 
     def utc(self) -> str:
         seconds = int(self._actor.world.now)
-        return f"2026-11-{1 + seconds // 86400 % 28:02}T{seconds // 3600 % 24:02}:{seconds // 60 % 60:02}:{seconds % 60:02}Z"
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(1_796_000_000 + seconds))
 
     def pause(self, floor: float, spread: float) -> None:
         self._actor.point("pause")
@@ -391,7 +401,10 @@ class SimulatedProcesses:
         return process.start / 100
 
     def end(self, processes: Iterable[Process], grace: float) -> None:
-        """As the real one: a sleeping helper leaves when asked, another one is killed after the grace."""
+        """As the real one: a sleeping helper leaves when asked, a busy one is killed after the grace.
+
+        A process that is no helper has not learnt to leave: the asking kills it.
+        """
         for process in processes:
             self._world.ended.append(process)
             actor = self._world.actor_of(process)
@@ -399,7 +412,7 @@ class SimulatedProcesses:
                 self._end(actor, grace)
 
     def _end(self, actor: Actor, grace: float) -> None:
-        if not actor.is_pausing:
+        if actor.is_helper and not actor.is_pausing:
             self._actor.block(self._world.now + grace, lambda: not actor.is_alive)
         actor.kill()
 
@@ -488,12 +501,12 @@ class Hook(NamedTuple):
 class World:
     """All of it. Times are in seconds; `now` never goes back, also over a reboot."""
 
-    def __init__(self, *, seed: int = 0, **policy: Any) -> None:
+    def __init__(self, *, seed: int = 0, **policy: Any) -> None:  # noqa: ANN401 (as Policy takes them)
         self.resource = policy.pop("resource", "nova-compute")
         self.host = policy.pop("host", "c1")
         self.policy = Policy(self.resource, self.host, **policy)
         self.options: dict[str, Any] = {}
-        self.random = random.Random(seed)
+        self.random = random.Random(seed)  # noqa: S311 (it shall be repeatable)
         self.now = 1000.0
         self.booted = 0.0
         self.boot_id = "boot-1"
@@ -548,14 +561,14 @@ class World:
 
     def helpers(self) -> list[Actor]:
         """The helpers that live now."""
-        return [a for a in self.actors if a.is_alive and a.name.startswith("helper")]
+        return [a for a in self.actors if a.is_alive and a.is_helper]
 
     def later(self, seconds: float, act: Callable[[], None]) -> None:
         self._counter += 1
         heapq.heappush(self._events, (self.now + seconds, self._counter, act))
 
     def on(self, name: str, what: str, act: Callable[[Actor], None]) -> None:
-        """Once, when a process whose name begins with `name` comes to the point `what`, `act` happens first."""
+        """Once, when a process whose name begins with `name` comes to `what`, `act` happens first."""
         self._hooks.append(Hook(name, what, act))
 
     def at_point(self, actor: Actor, what: str) -> None:
@@ -642,9 +655,7 @@ class World:
         assert self.cloud.row is not None
         record = Record.empty(self.resource, "machine", self.host)
         known = Known(ENABLED, generation, is_final=True)
-        self.disk.text = encode(
-            replace(record, row_id=self.cloud.row.id, generation=generation, known=known)
-        )
+        self.disk.text = encode(replace(record, row_id=self.cloud.row.id, generation=generation, known=known))
         return self
 
     def kill_service(self) -> None:
@@ -655,7 +666,7 @@ class World:
         """An action starts; it goes on when the world does."""
         return self.actor(name, lambda actor: body(actor, self.guard(actor)))
 
-    def do(self, name: str, body: Callable[[Actor, Guard], Any], seconds: float = 3600.0) -> Any:
+    def do(self, name: str, body: Callable[[Actor, Guard], Any], seconds: float = 3600.0) -> Any:  # noqa: ANN401
         """An action from its start to its end (None when it was killed)."""
         actor = self.begin(name, body)
         self.run(seconds, lambda: actor.has_ended)
@@ -695,10 +706,12 @@ class World:
         if not serves:
             return Conclusion(False, "the service did not start")
         service = self.service or self.run_service()
-        return guard.started(starting, service, seconds)
+        conclusion = guard.started(starting, service, seconds)
+        actor.sleep(PROCESS_END)
+        return conclusion
 
     def monitor(self) -> None:
-        """A recurring monitor, as far as the guard is concerned: the flag is up unless the record is quiet."""
+        """A recurring monitor's part of it: the flag is up unless the record is quiet."""
         if self.service and self.disk.text is not None and not self.disk.record().is_quiet:
             service = self.service
             self.do("monitor", lambda actor, guard: guard.tend(service), 60.0)

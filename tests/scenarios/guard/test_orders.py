@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from ocf_agents.guard import marker
 from ocf_agents.guard.record import DISABLE, DISABLED, ENABLE, ENABLED
 from ocf_agents.guard.row import Unreadable
 from ocf_agents.testing.guard_simulation import Actor, Fate, World
@@ -390,9 +391,7 @@ def test_no_row_yet_is_success_with_a_warning_and_watched(world: World) -> None:
     assert conclusion.is_success
     assert conclusion.is_warning
     assert row is not None
-    world.cloud.recreate(
-        "row-9", disabled=True, reason="New compute service disabled due to config option."
-    )
+    world.cloud.recreate("row-9", disabled=True, reason="New compute service disabled due to config option.")
     world.keep_running(3 * HOLD)
     assert sent(world) == []
     assert world.disk.record().is_quiet
@@ -501,6 +500,28 @@ def test_there_is_one_helper_at_a_time(world: World) -> None:
     assert_enabled_at_rest(world)
 
 
+def test_a_start_is_not_ended_by_the_helper_that_it_leaves(world: World) -> None:
+    """Its request is stuck in a thread and its own end takes a while: its helper waits for that, no more."""
+    world.stop()
+    world.run(400)
+    world.cloud.fates.append(Fate((0.01,), None, busy_for=600.0))
+    conclusion = world.start()
+    assert conclusion.is_success, conclusion.text
+    assert len(world.helpers()) == 1
+    world.keep_running(3 * HOLD)
+    assert_enabled_at_rest(world)
+
+
+def test_nothing_is_sent_beside_a_write_that_may_still_be_sent(world: World) -> None:
+    world.cloud.fates.append(Fate((), None, busy_for=120.0))
+    world.stop()
+    world.run(100)
+    assert sent(world) == [DISABLE]
+    world.run(200)
+    assert sent(world) == [DISABLE, DISABLE]
+    assert world.cloud.is_ours
+
+
 # a row that moves with the resource
 
 
@@ -523,7 +544,7 @@ def test_every_start_of_a_moving_row_looks_once_more_after_hold() -> None:
         world.kill_service()
         assert world.start().is_success
         assert len(world.helpers()) == 1
-        reason = "ocf-agents disabled: resource=nova-compute host=c1 at=2026-11-30T11:23:23Z token=0123456789abcdef"
+        reason = str(marker.make("nova-compute", "c1", "2026-11-30T11:23:23Z", "0123456789abcdef"))
         world.later(200.0, lambda: world.cloud.operator(disabled=True, reason=reason))
         world.keep_running(3 * HOLD)
         assert_enabled_at_rest(world)

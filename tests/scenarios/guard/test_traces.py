@@ -8,6 +8,7 @@ import pytest
 from ocf_agents.guard.record import DISABLE, ENABLE
 from ocf_agents.guard.row import Unreadable
 from ocf_agents.testing.guard_simulation import Actor, Fate, World
+
 from .story import HOLD, assert_enabled_at_rest, reason, sent, until_sent
 
 
@@ -237,6 +238,44 @@ def test_an_attempt_whose_client_lives_is_never_settled(world: World) -> None:
     until_sent(world, 1)
     world.cloud.land(world.cloud.requests[0])
     world.keep_running(3 * HOLD)
+    assert_enabled_at_rest(world)
+
+
+def test_a_client_that_dies_while_the_lock_is_waited_for_is_counted_from_its_death(world: World) -> None:
+    """Whether it lives is looked at under the lock; so must the time be."""
+    world.cloud.fates.append(Fate.lost())
+    world.on("helper of stop", "send", lambda helper: helper.sleep(4 * HOLD))
+    world.stop()
+    world.run(3)
+    frozen = world.helpers()[0]
+    frozen.is_unkillable = True
+    deaths: list[float] = []
+
+    def die() -> None:
+        frozen.is_unkillable = False
+        frozen.kill()
+        deaths.append(world.now)
+
+    def lock(_: Actor) -> None:
+        world.disk.locked_until = world.now + 0.8
+        world.later(0.6, die)
+
+    world.on("start", "was read", lock)
+    assert world.start().is_success
+    (attempt,) = world.disk.record().attempts
+    assert attempt.let_go is not None
+    assert attempt.let_go.seconds >= deaths[0]
+
+
+def test_a_start_leaves_a_helper_that_finishes_without_any_monitor(world: World) -> None:
+    """Not everybody configures a recurring monitor."""
+    world.cloud.fates.append(Fate.lost(250.0))
+    world.stop()
+    world.run(3)
+    assert world.start().is_success
+    assert world.errands[-1].want == "enabled"
+    world.run(3 * HOLD)
+    assert world.cloud.requests[0].landed == 1
     assert_enabled_at_rest(world)
 
 

@@ -55,7 +55,9 @@ def test_another_boot_restarts_the_clock() -> None:
 # settle
 
 
-@pytest.mark.parametrize(("waited", "is_settled"), [(0.0, False), (299.9, False), (300.0, False), (300.1, True)])
+@pytest.mark.parametrize(
+    ("waited", "is_settled"), [(0.0, False), (299.9, False), (300.0, False), (300.1, True)]
+)
 def test_a_read_sent_more_than_hold_after_the_letting_go_settles(waited: float, is_settled: bool) -> None:
     record = with_attempts(attempt(let_go=at(1000.0)))
     settled = attempts.settle(record, "row-1", at(1000.0 + waited), HOLD)

@@ -8,7 +8,34 @@ import pytest
 
 from ocf_agents.guard import names
 
-ODD = [".", "..", "...", "", "name:0", "name:1", "name%3A0", "a/b", "../a", "/", "A", "a", ".a", "%2Ea", "a~b", "é", "e\u0301", "\udcff", "x" * 300, "x" * 301, "a.json", "a.lock", "a.json.new", "-", "nul\0", "n\nl"]
+ODD = [
+    ".",
+    "..",
+    "...",
+    "",
+    "name:0",
+    "name:1",
+    "name%3A0",
+    "a/b",
+    "../a",
+    "/",
+    "A",
+    "a",
+    ".a",
+    "%2Ea",
+    "a~b",
+    "é",
+    "e\u0301",
+    "\udcff",
+    "x" * 300,
+    "x" * 301,
+    "a.json",
+    "a.lock",
+    "a.json.new",
+    "-",
+    "nul\0",
+    "n\nl",
+]
 
 
 def files(instance: str) -> set[str]:

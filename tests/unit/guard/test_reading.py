@@ -61,7 +61,9 @@ def situation(**more: Any) -> Situation:
     return replace(around, **more)
 
 
-def look(before: Record, result: Row | Trouble | None, policy: Policy = POLICY, **more: Any) -> tuple[Record, Decision]:
+def look(
+    before: Record, result: Row | Trouble | None, policy: Policy = POLICY, **more: Any
+) -> tuple[Record, Decision]:
     return consider(before, Seen(result, NOW, UTC), situation(**more), policy)
 
 
@@ -86,7 +88,8 @@ def test_with_nothing_unsettled(want: str, result: Row | Trouble | None, do: str
 
 
 @pytest.mark.parametrize(
-    ("want", "row"), [(DISABLED, OUR_ROW), (DISABLED, FOREIGN_ROW), (ENABLED, ENABLED_ROW), (ENABLED, FOREIGN_ROW)]
+    ("want", "row"),
+    [(DISABLED, OUR_ROW), (DISABLED, FOREIGN_ROW), (ENABLED, ENABLED_ROW), (ENABLED, FOREIGN_ROW)],
 )
 @pytest.mark.parametrize("kind", [DISABLE, ENABLE])
 def test_a_row_as_wanted_is_watched_while_anything_is_unsettled(want: str, row: Row, kind: str) -> None:
@@ -209,7 +212,9 @@ def test_a_memory_follows_the_words_as_they_change() -> None:
 SENT = Attempt("f" * 16, DISABLE, "row-1", NOW, ME)
 
 
-def answered(before: Record, answer: Answer, took: float = 0.05, attempt: Attempt = SENT, **more: Any) -> Record:
+def answered(
+    before: Record, answer: Answer, took: float = 0.05, attempt: Attempt = SENT, **more: Any
+) -> Record:
     generation = more.pop("generation", 5)
     return settle(before, attempt, answer, took, situation(**more), generation)
 

@@ -37,12 +37,14 @@ FULL = Record(
     want=DISABLED,
     generation=42,
     attempts=(
-        Attempt("0123456789abcdef", DISABLE, "row-1", Instant("boot-1", 12.5), PROCESS, Instant("boot-1", 14.0)),
+        Attempt(
+            "0123456789abcdef", DISABLE, "row-1", Instant("boot-1", 12.5), PROCESS, Instant("boot-1", 14.0)
+        ),
         Attempt("fedcba9876543210", ENABLE, "row-1", Instant("boot-1", 15.0), PROCESS),
         Attempt("", DISABLE, None, Instant("boot-0", 3.0), let_go=Instant("boot-0", 3.0)),
     ),
     known=Known(FOREIGN, 42, True),
-    foreign=Foreign("RAM swap \U0001f600 \" \\ \n \0 \ud800", "2026-11-30T11:23:23Z"),
+    foreign=Foreign('RAM swap \U0001f600 " \\ \n \0 \ud800', "2026-11-30T11:23:23Z"),
     reconciler=Helper(PROCESS, 42),
     stopped=Instant("boot-1", 99.0),
 )
@@ -161,7 +163,7 @@ TYPED: list[tuple[tuple[object, ...], tuple[type, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("path", "kinds"), TYPED, ids=lambda value: str(value))
+@pytest.mark.parametrize(("path", "kinds"), TYPED, ids=str)
 def test_a_field_of_a_wrong_type_is_unusable(path: tuple[object, ...], kinds: tuple[type, ...]) -> None:
     """Booleans are no numbers, and a number beyond all bounds is none either."""
     wrong = [v for v in WRONG if type(v) not in kinds or v == 10**400]
@@ -172,7 +174,10 @@ def test_a_field_of_a_wrong_type_is_unusable(path: tuple[object, ...], kinds: tu
             decode(damaged(put(*path, value)))
 
 
-@pytest.mark.parametrize("key", [key for key in json.loads(encode(FULL)) if key not in ("row_id", "foreign", "reconciler", "stopped")])
+@pytest.mark.parametrize(
+    "key",
+    [key for key in json.loads(encode(FULL)) if key not in ("row_id", "foreign", "reconciler", "stopped")],
+)
 def test_a_missing_field_is_unusable(key: str) -> None:
     with pytest.raises(Unusable):
         decode(damaged(lambda data: data.pop(key)))

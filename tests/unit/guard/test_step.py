@@ -7,7 +7,18 @@ from typing import Any
 import pytest
 
 from ocf_agents.guard.reading import DONE, TO_SEND, TO_WAIT, TO_WAIT_FOR_UP, TO_WATCH, Decision, Seen, Trouble
-from ocf_agents.guard.record import DISABLE, ENABLE, ENABLED, OURS, UNKNOWN, Attempt, Instant, Known, Process, Record
+from ocf_agents.guard.record import (
+    DISABLE,
+    ENABLE,
+    ENABLED,
+    OURS,
+    UNKNOWN,
+    Attempt,
+    Instant,
+    Known,
+    Process,
+    Record,
+)
 from ocf_agents.guard.row import APPLIED, REFUSED, Answer, Row
 from ocf_agents.guard.row import UNKNOWN as IN_DOUBT
 from ocf_agents.guard.step import (
@@ -53,7 +64,9 @@ def seen(result: Row | Trouble | None, seconds: float = 1000.0) -> Looked:
 
 def considered(do: str, *, record: Record = RECORD, now: Instant = NOW, **more: Any) -> Considered:
     verdict = Verdict(LEAVE, "why")
-    return Considered(record, Decision(do, verdict, more.pop("status", ENABLED), more.pop("attempt", None)), now)
+    return Considered(
+        record, Decision(do, verdict, more.pop("status", ENABLED), more.pop("attempt", None)), now
+    )
 
 
 @pytest.mark.parametrize("event", [Begun(NOW), Woken(NOW)])

@@ -97,7 +97,9 @@ def test_an_error_of_the_change_leaves_the_record_and_the_lock_free(home: Home) 
     assert home.store.update(one_more, 0.0).generation == 2
 
 
-def test_a_write_goes_beside_is_synced_renamed_and_synced(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_goes_beside_is_synced_renamed_and_synced(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The order that survives a power cut: data, name, directory."""
     home.store.update(one_more, 1.0)
     calls: list[str] = []
@@ -131,7 +133,8 @@ def test_nobody_else_may_read_anything(tmp_path: Path, umask: int) -> None:
         os.umask(before)
     assert mode(home.directory) == 0o700
     assert mode(home.record) == 0o600
-    assert mode(home.lock) & 0o077 == 0
+    if home.lock.exists():  # some versions of filelock remove it
+        assert mode(home.lock) & 0o077 == 0
     assert mode(home.flag) & 0o077 == 0
 
 
@@ -181,7 +184,9 @@ def test_the_flag_is_up_while_a_record_is_not_quiet(home: Home) -> None:
     assert home.flag.exists()
 
 
-def test_the_flag_is_up_before_the_record_and_goes_after_it(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_flag_is_up_before_the_record_and_goes_after_it(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Killed between the two, a monitor looks once too often, never once too rarely."""
     seen: list[bool] = []
     real = os.rename
