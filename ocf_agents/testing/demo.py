@@ -30,8 +30,8 @@ HOST = "cmp-7"
 MARKER = f"ocf-agents disabled: resource=nova-compute host={HOST} "
 WORDS = "RAM swap, ticket 4711"
 RPC_TIMEOUT = 6.0
-LATE = 4.0
-PARAMETERS = {"api_timeout": "2s", "hold": "5s", "head_start": "15s"}
+LONG_HOLD = "12s"
+PARAMETERS = {"api_timeout": "4s", "hold": "3s", "head_start": "15s"}
 TIMEOUTS = {"start": 240.0, "stop": 240.0, "monitor": 30.0}
 
 
@@ -156,12 +156,12 @@ class Story:
         if not claim:
             raise Broken(text)
 
-    def wait(self, condition: Callable[[], bool], text: str, seconds: float = 20.0) -> None:
+    def wait(self, condition: Callable[[], bool], text: str, seconds: float = 30.0) -> None:
         self.check(wait_for(condition, seconds), text)
 
     def wait_for_helper(self) -> None:
         """Until no helper has anything left to do."""
-        self.wait(lambda: not self.node.helpers(), "the helper ends when nothing may land any more", 30.0)
+        self.wait(lambda: not self.node.helpers(), "the helper ends when nothing may land any more", 60.0)
 
     def rest(self) -> None:
         """Let the helper end; its routine looks are not part of the story."""
@@ -231,23 +231,25 @@ class Story:
     def late_disable(self) -> None:
         self.teller.chapter(
             "A disable that comes late",
-            f"The service crashes again. This time the cloud keeps our disable for {LATE:.0f} s and"
+            "The service crashes again. This time the cloud keeps our disable, answers nothing, and"
             " applies it when nobody waits for it any more, after the next start has succeeded.",
         )
         self.crashes()
         self.act("monitor", fails=True)
-        rule = self.api.fail(faults.commit_late(LATE), method="PUT")
-        self.act("stop")
-        self.wait(lambda: bool(rule.used), "the helper sends the disable")
+        kept = self.api.fail(faults.never_apply(), method="PUT")
+        self.act("stop", hold=LONG_HOLD)
+        self.wait(lambda: bool(kept.used), "the helper sends the disable")
         self.teller.requests()
-        self.act("start")
+        self.act("start", hold=LONG_HOLD)
         self.show()
         self.check(not self.row.disabled, "the start succeeds with an enabled row")
         self.teller.line("The start has left a helper behind, to watch the request without an answer.", 2)
-        self.wait(lambda: self.row.disabled, "the late disable is applied")
+        self.wait(lambda: bool(self.node.helpers()), "there is a helper")
+        self.api.compute.answer(kept.used[0])
         self.teller.requests()
         self.teller.event("the cloud applies the late disable")
         self.show()
+        self.check(self.author() == "this resource", "the host is disabled by us")
         self.wait(lambda: not self.row.disabled, "the helper undoes the late disable")
         self.teller.requests()
         self.teller.event("the helper has undone it")
@@ -310,7 +312,7 @@ def tell_in(directory: Path) -> int:
         teller.line(
             "The agent is heartbeat/nova-compute, run as Pacemaker runs it. The cloud is a small one inside"
             f" this program, the daemon a stand-in. Nova's minute of waiting is {RPC_TIMEOUT:.0f} s here, its"
-            " first report comes after half a second, and a request is watched for 5 s instead of 5 minutes."
+            " first report comes after half a second, and a request is watched for seconds, not 5 minutes."
         )
         begin = time.monotonic()
         try:
