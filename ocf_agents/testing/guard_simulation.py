@@ -13,8 +13,9 @@ the same order give the same history, without a real second going by.
         assert world.start().is_success
 
 What the world watches by itself, and notes in `violations`: each write that was not on record
-before (invariant 5), and each write on a row whose disable is foreign (invariants 1 and 2), unless
-somebody else acted on the row after the writer had read it, which no client can see (`exempt`).
+before (invariant 5), and each write on a row whose disable is foreign, or is ours but covers a
+person's own that was on record (invariants 1 and 2), unless somebody else acted on the row after
+the writer had read it, which no client can see (`exempt`).
 """
 
 from __future__ import annotations
@@ -193,6 +194,7 @@ class Cloud:
     trouble: Unreadable | None = None
     reads: int = 0
     version: int = 0
+    covered: bool = False
     last_report: float = -1000.0
 
     # what operators and others do
@@ -200,12 +202,16 @@ class Cloud:
     def operator(self, *, disabled: bool, reason: str | None = None) -> None:
         """Somebody else's write on the row."""
         assert self.row is not None
-        self.version += 1
+        self._somebody_acts()
         self.row = replace(self.row, disabled=disabled, reason=reason if disabled else None)
 
     def recreate(self, row_id: str, *, disabled: bool = False, reason: str | None = None) -> None:
-        self.version += 1
+        self._somebody_acts()
         self.row = Row(row_id, disabled, reason)
+
+    def _somebody_acts(self) -> None:
+        self.version += 1
+        self.covered = False
 
     def force_down(self) -> None:
         assert self.row is not None
@@ -224,11 +230,11 @@ class Cloud:
         self.row = replace(row, disabled=disabled, reason=request.reason)
 
     def _watch(self, request: Request, row: Row) -> None:
-        found = marker.parse(row.reason)
-        if not row.disabled or (found and found.belongs_to(self.world.resource, self.world.host)):
+        if not row.disabled or self.world.policy.releases(row.reason):
             return
-        if any(row.reason and row.reason.startswith(p) for p in self.world.policy.enable_reasons):
+        if self.is_ours and not (self.covered and request.kind == ENABLE):
             return
+        self.covered = request.kind == DISABLE and self.world.disk.record().foreign is not None
         note = f"{request.kind} of {request.by.name} changed a row disabled with {row.reason!r}"
         is_exempt = request.read_version != self.version
         (self.world.exempt if is_exempt else self.world.violations).append(note)

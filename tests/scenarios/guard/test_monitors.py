@@ -171,6 +171,52 @@ def test_a_stop_overtakes_an_adoption_that_was_sent_before_it(world: World) -> N
     assert ENABLE not in sent(world)
 
 
+@pytest.mark.parametrize("order", ["stop, monitor", "monitor, stop"])
+def test_nothing_is_adopted_during_a_stop_that_finds_a_living_helper(world: World, order: str) -> None:
+    """Such a stop changes nothing else, not even the generation; the mark of the stop before it goes."""
+    world.cloud.trouble = Unreadable("503")
+    world.stop("stop 1")
+    world.run(5)
+    world.run_service()
+    world.run(1)
+    service = world.service
+    assert service is not None
+    for what in order.split(", "):
+        if what == "stop":
+            world.begin_stop("stop 2", takes=30.0)
+        else:
+            world.begin("monitor", lambda actor, guard: guard.tend(service))
+        world.run(0.1)
+    world.run(20)
+    assert world.service == service
+    assert world.disk.record().want == DISABLED
+    assert world.disk.record().stopped is None
+    world.run(60)
+    assert world.disk.record().stopped is not None
+
+
+def test_a_process_older_than_the_end_of_the_stop_is_not_adopted(world: World) -> None:
+    """One that the stop did not know, or did not end: the next action decides about it."""
+    old = world.service
+    world.stop()
+    world.run(400)
+    world.service = old
+    world.keep_running(60)
+    assert world.disk.record().want == DISABLED
+    assert ENABLE not in sent(world)
+
+
+def test_of_two_helpers_at_once_one_leaves(world: World) -> None:
+    unsettled_after_start(world)
+    service = world.service
+    assert service is not None
+    for number in range(3):
+        world.begin(f"monitor {number}", lambda actor, guard: guard.tend(service))
+    world.run(3)
+    assert len(world.errands) >= 4
+    assert len(world.helpers()) == 1
+
+
 def test_a_service_that_runs_after_a_reboot_is_adopted(world: World) -> None:
     world.stop()
     world.run(10)

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ocf_agents.guard import marker
-from ocf_agents.guard.record import DISABLE, DISABLED, ENABLE, ENABLED
+from ocf_agents.guard.record import DISABLE, DISABLED, ENABLE, ENABLED, FOREIGN, OURS, Known, encode
 from ocf_agents.guard.row import Unreadable
 from ocf_agents.testing.guard_simulation import Actor, Fate, World
 
@@ -95,6 +97,19 @@ def test_a_late_intent_gives_way_to_a_start_that_came_first(world: World) -> Non
     assert sent(world) == []
     assert world.cloud.row is not None
     assert not world.cloud.row.disabled
+
+
+def test_a_late_intent_is_not_written_over_a_newer_one(world: World) -> None:
+    """The same, and the helper comes to the lock only after the start has finished."""
+    world.disk.locked_until = world.now + 8.0
+    world.on("helper of stop", "update", lambda helper: helper.sleep(120.0))
+    world.stop()
+    assert world.start().is_success
+    generation = world.disk.record().generation
+    world.keep_running(300)
+    assert world.disk.record().generation == generation
+    assert sent(world) == []
+    assert_enabled_at_rest(world)
 
 
 def test_a_start_that_cannot_have_the_lock_fails_with_the_reason(world: World) -> None:
@@ -476,15 +491,35 @@ def test_a_take_over_ends_only_recorded_processes(world: World) -> None:
 
 def test_a_take_over_lets_the_answer_under_way_be_seen(world: World) -> None:
     """The old helper may then remove its own attempt: no doubt is left, and no watch is needed."""
-    world.cloud.fates.append(Fate((0.01,), 1.0))
-    world.begin_stop()
+    world.cloud.fates.append(Fate((0.01,), 2.0))
+    stop = world.begin_stop()
     until_sent(world, 1)
+    stop.kill()
     world.kill_service()
     begun = world.begin_start()
     world.run(100, lambda: begun.has_ended)
     assert begun.result.is_success
     assert world.helpers() == []
     assert_enabled_at_rest(world)
+
+
+@pytest.mark.parametrize("status", [FOREIGN, OURS, ENABLED])
+def test_a_start_that_was_overtaken_during_its_request_reports_no_success(world: World, status: str) -> None:
+    """What the newer action has read is not what this start was to reach."""
+    world.stop()
+    world.run(400)
+
+    def overtake(_: Actor) -> None:
+        record = world.disk.record()
+        known = Known(status, record.generation + 1, is_final=True)
+        world.disk.text = encode(
+            replace(record, generation=record.generation + 1, want=DISABLED, known=known)
+        )
+
+    world.on("start", "answered", overtake)
+    conclusion = world.start()
+    assert not conclusion.is_success
+    assert "took over" in conclusion.text
 
 
 def test_there_is_one_helper_at_a_time(world: World) -> None:
