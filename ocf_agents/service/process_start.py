@@ -99,18 +99,19 @@ def make_pid_directory(supervisor: ProcessSupervisor, account: Account) -> None:
     directory = os.path.dirname(supervisor.pid_path)
     is_clusters = directory == supervisor.run_dir.rstrip("/")
     try:
-        made = make_directory(directory, 0o755, None if is_clusters else account)
+        made = make_directory(directory, 0o755, None if is_clusters else account, _lock_name(supervisor))
     except OSError as error:
         raise GenericError(f"cannot make {directory} for the pid file: {error.strerror}") from None
     if made is not None:
         os.close(made)
 
 
-def make_directory(path: str, mode: int, owner: Account | None) -> int | None:
+def make_directory(path: str, mode: int, owner: Account | None, known: str = "") -> int | None:
     """Make a directory in an existing one; a descriptor of it, or None when it is there already.
 
-    Where others may write beside it, what is found under its name need not be what was made: only an
-    empty directory of ours is given away. Raises OSError.
+    Where others may write beside it, what is found under its name need not be what was made: only a
+    directory of ours is given away, and only an empty one, but for the file `known` that another
+    start may have put there meanwhile. Raises OSError.
     """
     try:
         os.mkdir(path, 0o700)
@@ -118,7 +119,7 @@ def make_directory(path: str, mode: int, owner: Account | None) -> int | None:
         return None
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        if os.fstat(descriptor).st_uid != os.geteuid() or os.listdir(descriptor):
+        if os.fstat(descriptor).st_uid != os.geteuid() or set(os.listdir(descriptor)) - {known}:
             raise OSError(errno.EBUSY, "somebody else uses that name")
         if owner is not None and owner.uid != os.geteuid():
             os.fchown(descriptor, owner.uid, owner.gid)
@@ -132,7 +133,7 @@ def make_directory(path: str, mode: int, owner: Account | None) -> int | None:
 @contextmanager
 def only_one_start(supervisor: ProcessSupervisor, deadline: Deadline) -> Iterator[None]:
     """Two starts at once must not start two daemons. The kernel's lock goes with its holder."""
-    path = supervisor.pid_path + ".lock"
+    path = os.path.join(os.path.dirname(supervisor.pid_path), _lock_name(supervisor))
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = os.open(path, flags, 0o600)
@@ -146,6 +147,10 @@ def only_one_start(supervisor: ProcessSupervisor, deadline: Deadline) -> Iterato
         yield
     finally:
         os.close(descriptor)
+
+
+def _lock_name(supervisor: ProcessSupervisor) -> str:
+    return os.path.basename(supervisor.pid_path) + ".lock"
 
 
 def _lock(descriptor: int) -> bool:
@@ -221,7 +226,7 @@ def _settle(
             process = process or _recognize(supervisor, child.pid, run_id)
             time.sleep(min(max(0.0, end - time.monotonic()), EXEC_POLL))
         if child.returncode is not None:
-            return _successor(supervisor, child, run_id)
+            return _successor(supervisor, child, run_id, end)
         # Looked at again: a wrapper script may have become another program meanwhile.
         process = _recognize(supervisor, child.pid, run_id)
         if process is None:
@@ -244,13 +249,19 @@ def _recognize(supervisor: ProcessSupervisor, pid: int, run_id: str) -> ProcessI
     return process
 
 
-def _successor(supervisor: ProcessSupervisor, child: subprocess.Popen[bytes], run_id: str) -> ProcessId:
+def _successor(
+    supervisor: ProcessSupervisor, child: subprocess.Popen[bytes], run_id: str, end: float
+) -> ProcessId:
     """A daemon that put itself into the background left a child; anything else has died."""
-    found = supervisor.find()
-    if child.returncode == 0 and found is not None and found.state not in "ZT":
-        _write_record(supervisor, found.process, run_id)
-        return found.process
+    # Beside the record of its parent it would look like an orphan.
     pidfile.remove(supervisor.pid_path)
+    if child.returncode == 0 and supervisor.process() is not None:
+        # It may be one that is about to leave too, as a second fork does.
+        time.sleep(max(0.0, end - time.monotonic()))
+        process = supervisor.process()
+        if process is not None:
+            _write_record(supervisor, process, run_id)
+            return process
     code = child.returncode
     raise _EndedAtOnce(f"signal {-code}" if code < 0 else f"exit status {code}")
 

@@ -146,6 +146,15 @@ def test_a_record_of_another_boot_proves_nothing(workshop: Workshop) -> None:
     assert supervisor.process() == process
 
 
+def test_a_record_of_another_start_is_not_taken_for_the_process(workshop: Workshop) -> None:
+    """The pid came back to the same program: the present one is meant, not the recorded one."""
+    supervisor, process = started(workshop)
+    pidfile.write(supervisor.pid_path, record_of(process.pid, start=process.start - 1))
+    found = supervisor.find()
+    assert found is not None
+    assert (found.process, found.is_recorded) == (process, False)
+
+
 def test_leftovers_without_a_process_are_not_a_sick_service(workshop: Workshop) -> None:
     supervisor, process = started(workshop)
     kill(process.pid)

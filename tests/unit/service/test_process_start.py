@@ -214,9 +214,10 @@ def test_old_lines_of_the_log_are_nobodys_last_words(workshop: Workshop) -> None
 
 
 def test_a_daemon_that_goes_into_the_background_is_followed(workshop: Workshop) -> None:
-    body = "if os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\n" + SLEEP
+    leave = "os.setsid()\nif os.fork():\n    time.sleep(0.3)\n    os._exit(0)\n"
+    body = "if os.fork(): os._exit(0)\n" + leave + SLEEP
     supervisor = workshop.supervisor(workshop.script("nova-fake", body))
-    process = start(supervisor, 5)
+    process = start(supervisor, 1)
     assert workshop.said("up") == [str(process.pid)]
     assert supervisor.process() == process
 

@@ -221,6 +221,29 @@ while time.monotonic() < born + 30:
     assert supervisor.matching(None) == []
 
 
+def test_nobody_is_awake_while_the_others_are_killed(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that starts another whenever its parent dies is never given the time to do so."""
+    watch = """parent = os.getppid()
+        while os.getppid() == parent:
+            time.sleep(0.002)
+        say("reborn")
+"""
+    supervisor, _ = started(workshop, DEAF + WORKERS.replace("time.sleep(600)\n", watch) + SLEEP, "w", "s")
+    workshop.said("worker", 2)
+    send = ProcTable.send
+
+    def send_slowly(table: ProcTable, target: ProcessId, number: int) -> bool:
+        result = send(table, target, number)
+        time.sleep(0.2 if number == signal.SIGKILL else 0)
+        return result
+
+    monkeypatch.setattr(ProcTable, "send", send_slowly)
+    stop(supervisor, 2.5)
+    assert not (workshop.directory / "reborn").exists()
+
+
 def test_a_worker_born_between_the_look_and_the_kill_is_found(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
