@@ -6,11 +6,11 @@ from __future__ import annotations
 import signal
 import time
 
-from labkit.errors import wait_for
+from labkit.journal import Action
 from labkit.report import Entry
 from labkit.resource import Resource
 from labkit.tap import Request
-from words import HOLD, assert_in_service, assert_stays_in_service, reads_of_the_row, writes
+from words import HOLD, assert_disabled_by_us, assert_in_service, assert_stays_in_service, reads_of_the_row, writes
 
 ALLOWANCE = 10
 """Requests of one recovery, besides one read for each 2 s that start waits for the row to be up."""
@@ -33,8 +33,34 @@ def test_recovery(compute: Resource, story: Entry) -> None:
     assert besides <= ALLOWANCE, [str(request) for request in requests]
 
 
+def test_started_while_the_disable_is_under_way(compute: Resource, story: Entry) -> None:
+    """Killed and stopped; started as soon as the disable is in the row, which Nova has not answered yet."""
+    _, disable = kill_and_stop(compute)
+    start = compute.start()
+    assert start.code == 0
+    assert_in_service(compute)
+    story.notes.append(f"Nova's answer took {answer(compute, disable).seconds or 0:.1f} s")
+    assert_stays_in_service(compute, HOLD)
+
+
 def test_disable_answered_a_minute_late(compute: Resource, story: Entry) -> None:
-    """Killed and kept down until just before Nova answers the disable; then started."""
+    """Killed and stopped; started a moment before Nova answers the disable."""
+    stop, disable = kill_and_stop(compute)
+    time.sleep(max(0.0, disable.begin + 52 - compute.tap.now()))
+    assert answer(compute, disable).seconds is None, "still under way"
+
+    start = compute.start()
+    assert start.code == 0
+    late = answer(compute, disable).seconds
+    assert late is not None
+    assert late > 50
+    story.notes.append(f"stopped in {stop.seconds:.2f} s, Nova's answer took {late:.1f} s")
+    assert_in_service(compute)
+    assert_stays_in_service(compute, HOLD)
+
+
+def kill_and_stop(compute: Resource) -> tuple[Action, Request]:
+    """SIGKILL, and stopped before Pacemaker can start it again: returns when our disable is in the row."""
     process = compute.process
     assert process is not None
     mark = compute.journal.mark()
@@ -42,21 +68,9 @@ def test_disable_answered_a_minute_late(compute: Resource, story: Entry) -> None
     compute.set_role("Stopped")
     stop = compute.wait_for_action("stop", mark)
     assert stop.code == 0
-    assert stop.seconds < 3
-
-    disable = wait_for("the disable to be sent", lambda: writes(compute.requests), 10)[0]
-    wait_for("the disable in the row", lambda: not compute.row.is_enabled, 5)
-    time.sleep(max(0.0, disable.begin + 52 - compute.tap.now()))
-    assert answer(compute, disable).seconds is None, "still under way"
-
-    start = compute.start()
-    assert start.code == 0
-    late = answer(compute, disable)
-    story.notes.append(f"stopped after {stop.seconds:.2f} s; Nova's answer took {late.seconds or 0:.1f} s")
-    assert late.seconds is not None
-    assert late.seconds > 50
-    assert_in_service(compute)
-    assert_stays_in_service(compute, HOLD)
+    assert stop.seconds < 3, "a stop does not wait for Nova's answer"
+    assert_disabled_by_us(compute)
+    return stop, writes(compute.requests)[0]
 
 
 def answer(compute: Resource, request: Request) -> Request:

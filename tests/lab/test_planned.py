@@ -12,7 +12,7 @@ def test_stop_and_start(compute: Resource, story: Entry) -> None:
     """Stopped, then started."""
     stop = compute.stop()
     assert stop.code == 0
-    assert_disabled_by_us(compute)
+    assert_disabled_by_us(compute, within=0)
     assert not compute.may_be_chosen
 
     [disable] = writes(compute.requests)

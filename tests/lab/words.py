@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 
+from labkit.errors import wait_for
 from labkit.resource import Resource
 from labkit.tap import Request
 
@@ -22,7 +23,9 @@ OPERATIONS = {
 MARKER = re.compile(r"ocf-agents disabled: resource=nova-compute host=node1 at=\S+ token=[0-9a-f]+")
 
 
-def assert_disabled_by_us(compute: Resource) -> None:
+def assert_disabled_by_us(compute: Resource, within: float = 20) -> None:
+    """The row is disabled with our marker, at the latest `within` seconds from now: stop does not wait for it."""
+    wait_for("our disable in the row", lambda: not compute.row.is_enabled, within)
     row = compute.row
     assert row.status == "disabled"
     assert row.reason is not None

@@ -64,18 +64,18 @@ class Cluster:
     # -- up and down -------------------------------------------------------------------------------------
 
     def up(self) -> None:
-        """Start what is down and wait until all nodes are online."""
+        """Start what is down; returns when all nodes are online."""
         with ThreadPoolExecutor() as pool:
             list(pool.map(self.start, self.nodes))
-        wait_for("all nodes to be online", lambda: self.online() == {node.name for node in self.nodes}, 60)
 
     def start(self, node: Node) -> None:
-        """Boot a node and its cluster daemons."""
+        """Boot a node and its cluster daemons; returns when it is online."""
         if not node.is_up:
             self._prepare(node)
             node.start()
         _corosync(node).start()
         _pacemakerd(node).start()
+        wait_for(f"{node.name} to be online", lambda: node.name in self.online(), 60)
 
     def shut_down(self, node: Node) -> None:
         """An orderly shutdown: Pacemaker stops the node's resources first."""

@@ -150,6 +150,7 @@ class Node:
         with open(said, "rb") as answer:
             if answer.read(5) != b"ready":
                 raise LabError(f"{self.name} did not boot: see {self.home / 'init.log'}")
+        outer.returncode = 0  # the node outlives us: nobody waits for it
         return int(
             Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text(encoding="ascii").split()[0]
         )

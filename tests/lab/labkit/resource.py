@@ -92,7 +92,9 @@ class Resource:
         self.cluster.run("cibadmin", "--modify", f"--xml-text={change}")
 
     def clean_up(self) -> None:
+        """Forget its failures; returns once Pacemaker has nothing left to do."""
         self.cluster.run("crm_resource", f"--resource={self.name}", "--cleanup")
+        self.cluster.run("crm_resource", "--wait", "--timeout=60s")
 
     # -- what Pacemaker did --------------------------------------------------------------------------------------
 
