@@ -35,6 +35,9 @@ TO_WAIT_FOR_UP = "wait for up"
 TO_WATCH = "watch"
 DONE = "done"
 
+STALE_AFTER = 2.0
+"""Seconds beyond the API's timeout: somebody may have acted since, so look again before a write."""
+
 
 class Trouble(NamedTuple):
     """Why the row could not be read; see `row.Unreadable`."""
@@ -59,6 +62,11 @@ class Seen:
     @property
     def trouble(self) -> Trouble | None:
         return self.result if isinstance(self.result, Trouble) else None
+
+    def is_stale(self, now: Instant, policy: Policy) -> bool:
+        """Whether too much time has passed to write on the strength of it: we were frozen, or waited long."""
+        age = now.after(self.sent)
+        return age is None or age > policy.api_timeout + STALE_AFTER
 
     def status(self, policy: Policy) -> str:
         return UNKNOWN if self.trouble else verdict.status_of(self.row, policy)
@@ -95,7 +103,7 @@ def consider(record: Record, seen: Seen, around: Situation, policy: Policy) -> t
     if status != UNKNOWN:
         record = _take_in(record, seen, status, policy)
     judged = verdict.judge(record.want, status, seen.row, record.foreign, policy)
-    record, decision = _decide(record, status, judged, seen.row, around, policy)
+    record, decision = _decide(record, status, judged, seen, around, policy)
     return _mark_known(record, decision), decision
 
 
@@ -149,13 +157,15 @@ def _memory(record: Record, seen: Seen, status: str, had_disable: bool) -> Forei
 
 
 def _decide(
-    record: Record, status: str, judged: Verdict, row: Row | None, around: Situation, policy: Policy
+    record: Record, status: str, judged: Verdict, seen: Seen, around: Situation, policy: Policy
 ) -> tuple[Record, Decision]:
+    row = seen.row
     if judged.do == verdict.RETRY:
         return record, Decision(TO_WAIT, judged, status)
     if judged.do == verdict.LEAVE or row is None:
         return record, Decision(TO_WATCH if record.attempts else DONE, judged, status)
-    if around.is_busy or attempts.is_paced(record, judged.do, around.now, policy):
+    is_held_back = around.is_busy or attempts.is_paced(record, judged.do, around.now, policy)
+    if is_held_back or seen.is_stale(around.now, policy):
         return record, Decision(TO_WAIT, judged, status)
     if judged.do == ENABLE and not around.may_enable:
         return record, Decision(TO_WAIT_FOR_UP, judged, status)

@@ -49,6 +49,7 @@ from ocf_agents.guard.store import Change, LockBusy, StoreError
 from ocf_agents.guard.verdict import Policy
 
 SERVICE_DOWN_TIME = 60.0
+STALE_AFTER = 13.0
 FIRST_REPORT = 13.0
 REPORT_INTERVAL = 10.0
 ROUND_TRIP = 0.02
@@ -274,9 +275,11 @@ class SimulatedRows:
         self._timeout = api_timeout
         self._read_version = -1
         self._busy_until = 0.0
+        self._read_at = 0.0
 
     def read(self) -> Row | None:
         self._actor.point("read")
+        self._read_at = self._actor.world.now
         self._actor.sleep(ROUND_TRIP / 2)
         self._read_version = self._cloud.version
         row = self._cloud.look()
@@ -297,7 +300,7 @@ class SimulatedRows:
         self._actor.point("send")
         world, cloud = self._actor.world, self._cloud
         request = Request(kind, row_id, reason, world.now, self._actor, self._read_version)
-        world.require_intent(request)
+        world.require_intent(request, self._read_at)
         cloud.requests.append(request)
         fate = cloud.fates.popleft() if cloud.fates else Fate()
         self._busy_until = world.now + fate.busy_for
@@ -633,16 +636,22 @@ class World:
             **self.options,
         )
 
-    def require_intent(self, request: Request) -> None:
-        """Invariant 5: the attempt is on disk, with the token that a disable's marker carries."""
+    def require_intent(self, request: Request, read_at: float) -> None:
+        """Invariant 5: the attempt is on disk, with the token that a disable's marker carries.
+
+        It was decided on a reading of just before: nobody can help a process that is frozen later.
+        """
         found = marker.parse(request.reason)
-        tokens = [
-            a.token
+        intents = {
+            a.token: a.sent.seconds + self.booted
             for a in self.disk.record().attempts
             if (a.kind, a.row_id, a.client) == (request.kind, request.row_id, request.by.process)
-        ]
-        if not tokens or (found and found.token not in tokens):
-            self.violations.append(f"{request.kind} of {request.by.name} was sent without an attempt on disk")
+        }
+        note = f"{request.kind} of {request.by.name} was sent"
+        if not intents or (found and found.token not in intents):
+            self.violations.append(f"{note} without an attempt on disk")
+        elif max(intents.values()) - read_at > STALE_AFTER:
+            self.violations.append(f"{note} on a reading that was stale when it was decided")
 
     @property
     def service_end(self) -> float:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ocf_agents.guard import marker
-from ocf_agents.guard.record import DISABLE, DISABLED, ENABLE, ENABLED, FOREIGN, OURS, Known, encode
+from ocf_agents.guard.record import DISABLE, DISABLED, ENABLE, ENABLED, FOREIGN, OURS, UNKNOWN, Known, encode
 from ocf_agents.guard.row import Unreadable
 from ocf_agents.testing.guard_simulation import Actor, Fate, World
 
@@ -474,6 +474,40 @@ def test_a_helper_that_was_frozen_for_days_does_nothing(world: World) -> None:
     assert frozen[0].has_ended
     assert sent(world) == []
     assert_enabled_at_rest(world)
+
+
+@pytest.mark.parametrize("point", ["was read", "update"])
+def test_a_helper_that_was_frozen_on_its_reading_reads_again(world: World, point: str) -> None:
+    """Same generation, but the reading is old: somebody may have disabled the host meanwhile."""
+    if point == "update":
+        world.on("helper of stop", point, lambda _: None)  # its registration
+    world.on("helper of stop", point, lambda helper: helper.sleep(600.0))
+    world.stop()
+    world.run(60)
+    world.cloud.operator(disabled=True, reason="RAM swap")
+    world.run(900)
+    assert world.helpers() == []
+    assert sent(world) == []
+    assert world.cloud.row is not None
+    assert world.cloud.row.reason == "RAM swap"
+
+
+def test_a_reading_is_not_taken_in_for_another_generation(world: World) -> None:
+    seen: list[str | None] = []
+
+    def overtake(_: Actor) -> None:
+        record = world.disk.record()
+        known = Known(UNKNOWN, record.generation)
+        after = replace(record, generation=record.generation + 1, want=ENABLED, known=known)
+        world.disk.text = encode(after)
+        seen.append(world.disk.text)
+
+    world.on("helper of stop", "was read", overtake)
+    world.kill_service()
+    world.stop()
+    world.run(60)
+    assert world.disk.text == seen[0]
+    assert world.helpers() == []
 
 
 def test_a_take_over_ends_only_recorded_processes(world: World) -> None:

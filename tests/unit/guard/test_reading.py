@@ -123,6 +123,16 @@ def test_a_second_enable_waits_for_the_firsts_timeout() -> None:
     assert len(after.attempts) == 2, "both stay attempts"
 
 
+@pytest.mark.parametrize(("age", "do"), [(12.0, TO_SEND), (12.1, TO_WAIT)])
+@pytest.mark.parametrize(("want", "row"), [(DISABLED, ENABLED_ROW), (ENABLED, OUR_ROW)])
+def test_nothing_is_sent_on_an_old_reading(want: str, row: Row, age: float, do: str) -> None:
+    """A process that was frozen, or waited for the lock, reads again: keep read and write adjacent."""
+    seen = Seen(row, Instant("boot-1", NOW.seconds - age), UTC)
+    after, decision = consider(record(want), seen, situation(), POLICY)
+    assert decision.do == do
+    assert len(after.attempts) == (do == TO_SEND)
+
+
 # what is known
 
 
