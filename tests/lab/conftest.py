@@ -95,7 +95,7 @@ def compute(_configured: Resource, control: Control) -> Resource:
 
 @pytest.fixture
 def story(request: pytest.FixtureRequest, compute: Resource) -> Iterator[Entry]:
-    """The entry of the final table for this test; what Pacemaker, the agent and the cloud did is added by itself."""
+    """This test's entry in the final table; what Pacemaker, agent and cloud did is added by itself."""
     entry = Entry(title=(request.function.__doc__ or request.node.name).splitlines()[0].rstrip("."))
     request.config.stash[ENTRIES].append(entry)
     yield entry
@@ -107,10 +107,21 @@ def story(request: pytest.FixtureRequest, compute: Resource) -> Iterator[Entry]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    result: pytest.TestReport = yield  # type: ignore[assignment,misc]
+    result: pytest.TestReport = yield  # type: ignore[assignment]
     if result.when == "call":
         item.stash[OUTCOME] = result.outcome
+        if result.failed:
+            result.sections += _evidence(item)
     return result  # type: ignore[return-value]
+
+
+def _evidence(item: pytest.Item) -> list[tuple[str, str]]:
+    """What the agent decided and asked in a story that failed."""
+    compute = getattr(item, "funcargs", {}).get("compute")
+    if not isinstance(compute, Resource) or not compute.node.is_up:
+        return []
+    decisions = "\n".join(map(str, compute.decisions[-20:]))
+    return [("decisions", decisions), ("requests", "\n".join(map(str, compute.requests)))]
 
 
 def pytest_configure(config: pytest.Config) -> None:

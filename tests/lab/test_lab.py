@@ -44,8 +44,11 @@ def test_the_agent_of_the_checkout_is_the_one_that_the_cluster_runs(cluster: Clu
 def test_requests_are_written_down_with_who_asked(node1: Node, lab: Lab, tap: Tap) -> None:
     since = tap.now()
     url = f"{lab.control.settings.auth_url.removesuffix('/v3')}/v3"
-    script = "import sys, urllib.request as u; u.urlopen(u.Request(sys.argv[1], headers={'User-Agent': 'openstacksdk/0'}))"
-    node1.run("python3", "-c", script, url)
+    script = (
+        "import sys; from urllib.request import *;"
+        "urlopen(Request(sys.argv[1], None, {'User-Agent': sys.argv[2]}))"
+    )
+    node1.run("python3", "-c", script, url, "openstacksdk/0")
     [request] = tap.of_agent(node1.address, since)
     assert (request.service, request.method, request.path, request.status) == ("keystone", "GET", "/v3", 200)
     assert request.seconds is not None
@@ -58,11 +61,11 @@ def test_the_operator_sees_conductor_and_scheduler_up(cloud: Cloud) -> None:
 
 
 def test_the_journal_joins_begin_and_result_of_an_action() -> None:
-    lines = [
-        "Nov 30 12:00:21.704 n pacemaker-execd     [20] (log_execute) \tinfo: executing - rsc:d action:start call_id:6",
-        "Nov 30 12:00:22.954 n pacemaker-controld  [23] (log_executor_event) \tnotice: Result of start operation for d"
-        " on n: error (the API (nova) is away) | CIB update 11, graph action confirmed; call=6 key=d_start_0 rc=1",
-    ]
-    [action] = parse(lines)
+    begun = "pacemaker-execd [20] (log_execute) \tinfo: executing - rsc:d action:start call_id:6"
+    ended = (
+        "pacemaker-controld [23] (log_executor_event) \tnotice: Result of start operation for d on n: error"
+        " (the API (nova) is away) | CIB update 11, graph action confirmed; call=6 key=d_start_0 rc=1"
+    )
+    [action] = parse([f"Nov 30 12:00:21.704 n {begun}", f"Nov 30 12:00:22.954 n {ended}"])
     assert (action.name, action.call, action.code, action.reason) == ("start", 6, 1, "the API (nova) is away")
     assert action.seconds == pytest.approx(1.25)

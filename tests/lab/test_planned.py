@@ -27,6 +27,7 @@ def test_stop_and_start(compute: Resource, story: Entry) -> None:
     assert_in_service(compute)
     assert len(writes(compute.requests)) == 2
     assert_stays_in_service(compute, HOLD)
+    assert_asked_little(compute, start, story)
 
 
 def test_monitors_ask_nothing(compute: Resource, story: Entry) -> None:

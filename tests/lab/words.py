@@ -7,6 +7,8 @@ import os
 import re
 
 from labkit.errors import wait_for
+from labkit.journal import Action
+from labkit.report import Entry
 from labkit.resource import Resource
 from labkit.tap import Request
 
@@ -24,7 +26,7 @@ MARKER = re.compile(r"ocf-agents disabled: resource=nova-compute host=node1 at=\
 
 
 def assert_disabled_by_us(compute: Resource, within: float = 20) -> None:
-    """The row is disabled with our marker, at the latest `within` seconds from now: stop does not wait for it."""
+    """The row bears our marker, at the latest `within` seconds from now: a stop does not wait for it."""
     wait_for("our disable in the row", lambda: not compute.row.is_enabled, within)
     row = compute.row
     assert row.status == "disabled"
@@ -44,6 +46,20 @@ def assert_stays_in_service(compute: Resource, hold: float) -> None:
     """Nothing that was sent comes into effect later: looked at again once nothing is under way."""
     compute.settle(hold + 40)
     assert_in_service(compute)
+
+
+ALLOWANCE = 10
+"""Requests of one recovery, besides one read for each 2 s that start waits for the row to be up."""
+
+
+def assert_asked_little(compute: Resource, start: Action, story: Entry) -> None:
+    """All that one stop and one start asked, their helpers included, is within the allowance."""
+    compute.wait_until_nobody_works_on_it(HOLD + 40)
+    requests = compute.requests
+    waiting = [r for r in reads_of_the_row(requests) if start.begin <= r.begin <= start.end]
+    besides = len(requests) - min(len(waiting), int(start.seconds / 2))
+    story.notes.append(f"{besides} requests besides the reads of the waiting start, {ALLOWANCE} allowed")
+    assert besides <= ALLOWANCE, [str(request) for request in requests]
 
 
 def writes(requests: list[Request]) -> list[Request]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real Nova and a real Pacemaker cluster in namespaces of this machine.
 
-Modules, from the ground up: `layout` (where things lie), `packages` and `venv` (what is installed), `network`
-and `node` (machines), `service` (processes on them), `settings` (configuration texts), `control` (the cloud),
-`cluster` (Pacemaker), `compute` (nova-compute by hand), `cloud` and `tap` (what the cloud says and was asked),
-`lab` (all of it together), `cli`.
+From the ground up: `layout` (where things lie), `packages` and `venv` (what is installed), `network`, `node`
+and its PID 1 `init` (machines), `service` (processes on them), `settings` (configuration texts), `control`,
+`catalog` and `wsgi` (the cloud), `cluster` and `journal` (Pacemaker), `compute` (nova-compute on a node),
+`cloud` and `tap` (what the cloud says and was asked), `lab` (all of it together), `resource` and `report`
+(for the stories), `cli`.
 """

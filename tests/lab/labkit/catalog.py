@@ -10,7 +10,7 @@ from labkit.settings import AGENT_USER, PASSWORD, REGION, Settings
 
 
 def fill(cloud: Cloud, settings: Settings) -> None:
-    """Make the service project, its users, and the endpoints of Nova and Placement; what is there already stays."""
+    """Make the service project, its users, and Nova's and Placement's endpoints; what is there stays."""
     project = _have(cloud, "project", {"name": "service", "domain_id": "default"})
     for user in ("nova", "placement"):
         _member(cloud, project, user, ("admin", "service"))

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from labkit.errors import LabError
@@ -19,14 +21,17 @@ from labkit.settings import PASSWORD
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
-    options, options.pytest = parser.parse_known_args(argv)
+    options, others = parser.parse_known_args(argv)
+    options.pytest = others
     if options.pytest and options.do is not test_:
         parser.error(f"unknown: {' '.join(options.pytest)}")
     if os.geteuid() != 0:
         print("the lab makes namespaces and mounts: run it as root", file=sys.stderr)
         return 1
+    lab = Lab.of_environment()
     try:
-        return int(options.do(Lab.of_environment(), options) or 0)
+        with _alone(lab) if options.do in ALONE else nullcontext():
+            return int(options.do(lab, options) or 0)
     except LabError as error:
         print(f"lab: {error}", file=sys.stderr)
         return 1
@@ -103,9 +108,21 @@ def contract(lab: Lab, _: argparse.Namespace) -> int:
             "CONTRACT_PROJECT": "admin",
             "CONTRACT_HOST": CONTRACT_HOST,
         }
-        return _pytest(lab, suite, [], environ)
+        return _pytest(lab, REPO, [str(suite)], environ)
     finally:
         compute.kill()
+
+
+@contextmanager
+def _alone(lab: Lab) -> Iterator[None]:
+    """Only one at a time may change this lab."""
+    lab.layout.state.mkdir(parents=True, exist_ok=True)
+    with open(lab.layout.state / "lock", "wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LabError(f"another run works on the lab in {lab.layout.state}") from None
+        yield
 
 
 def _pytest(lab: Lab, folder: Path, words: list[str], environ: dict[str, str]) -> int:
@@ -133,3 +150,6 @@ def execute(lab: Lab, options: argparse.Namespace) -> None:
     else:
         command = lab.node(options.node).entering(*options.command)
     os.execvp(command[0], command)
+
+
+ALONE = (all_of_it, install, up, test_, contract, down, wipe)

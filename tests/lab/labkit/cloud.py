@@ -66,7 +66,7 @@ class Cloud:
         self._token: str | None = None
         self._catalog: dict[str, str] = {}
 
-    # -- services --------------------------------------------------------------------------------------------
+    # services
 
     def rows(self, **filters: str) -> list[Row]:
         found = self.get(COMPUTE, f"/os-services?{urllib.parse.urlencode(filters)}")["services"]
@@ -109,7 +109,7 @@ class Cloud:
         """For requests whose answer is not waited for at once."""
         return ThreadPoolExecutor()
 
-    # -- placement -------------------------------------------------------------------------------------------
+    # placement
 
     def bears_disabled_trait(self, host: str) -> bool:
         """Does Placement hold the host for disabled?"""
@@ -128,7 +128,7 @@ class Cloud:
         provider = self.get(PLACEMENT, f"/resource_providers?name={host}")["resource_providers"]
         return bool(provider) and provider[0]["uuid"] in candidates
 
-    # -- requests --------------------------------------------------------------------------------------------
+    # requests
 
     def get(self, service: str, path: str) -> Any:
         return self.request("GET", service, path)
@@ -151,9 +151,8 @@ class Cloud:
         headers, answer = self._send("POST", f"{self.auth_url}/auth/tokens", {}, request)
         self._token = headers["X-Subject-Token"]
         for service in answer["token"]["catalog"]:
-            self._catalog |= {
-                service["type"]: e["url"] for e in service["endpoints"] if e["interface"] == "public"
-            }
+            for endpoint in service["endpoints"]:
+                self._catalog[service["type"]] = endpoint["url"]
 
     def _send(self, method: str, url: str, headers: dict[str, str], body: object) -> tuple[Any, Any]:
         data = None if body is None else json.dumps(body).encode()

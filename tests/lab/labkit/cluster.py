@@ -61,7 +61,7 @@ class Cluster:
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.nodes = list(nodes)
 
-    # -- up and down -------------------------------------------------------------------------------------
+    # up and down
 
     def up(self) -> None:
         """Start what is down; returns when all nodes are online."""
@@ -99,7 +99,7 @@ class Cluster:
         if not node.folder(cib, fresh=True).joinpath("cib.xml").exists():
             node.write(f"{cib}/cib.xml", CIB, mode=0o600, **HACLUSTER)
 
-    # -- asking --------------------------------------------------------------------------------------------
+    # asking
 
     @property
     def speaker(self) -> Node:

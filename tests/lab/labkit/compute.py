@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """nova-compute on the nodes of the lab: what the node needs for it, and one that is started by hand.
 
-In the scenarios the agents start it; the lab itself starts one only for tests that need a row and no Pacemaker.
+In the stories the agents start it; the lab itself starts one only for tests that need a row, no Pacemaker.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Control:
     def _log_in(self) -> Cloud:
         return Cloud(self.settings.auth_url, "admin", PASSWORD, "admin")
 
-    # -- its services --------------------------------------------------------------------------------------
+    # its services
 
     def _mysql(self) -> Service:
         data = self.home / "mysql"
@@ -93,10 +93,10 @@ class Control:
         argv = [self.venv.bin(name), "--config-file", str(self.home / "etc" / "nova.conf")]
         return Service(self.node, name, argv, environ)
 
-    # -- up and down ---------------------------------------------------------------------------------------
+    # up and down
 
     def up(self) -> None:
-        """Start what is down, and set it up if this is its first time. The caller is in the node's network."""
+        """Start what is down, and set up what is new. The caller is in the node's network."""
         self.node.start()
         self._configure()
         with ThreadPoolExecutor() as pool:
@@ -134,7 +134,7 @@ class Control:
         """Map computes that have registered to their cell: without it the scheduler does not know them."""
         self._manage("nova", "cell_v2", "discover_hosts")
 
-    # -- the first time ------------------------------------------------------------------------------------
+    # the first time
 
     def _configure(self) -> None:
         for folder in ("etc", "log", "rabbit", "state"):
@@ -171,13 +171,11 @@ class Control:
         self.node.run("mariadb-install-db", *words, "--auth-root-authentication-method=socket")
 
     def _create_databases(self) -> None:
-        user = f"CREATE USER IF NOT EXISTS lab@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; GRANT ALL ON *.* TO lab@'127.0.0.1';"
-        databases = "".join(
-            f"CREATE DATABASE IF NOT EXISTS {name} CHARACTER SET utf8mb3;" for name in DATABASES
-        )
-        self.node.run(
-            "mariadb", "--no-defaults", f"--socket={self.home}/mysql/socket", "--execute", user + databases
-        )
+        statements = [f"CREATE USER IF NOT EXISTS lab@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'"]
+        statements.append("GRANT ALL ON *.* TO lab@'127.0.0.1'")
+        statements += [f"CREATE DATABASE IF NOT EXISTS {name} CHARACTER SET utf8mb3" for name in DATABASES]
+        client = ["mariadb", "--no-defaults", f"--socket={self.home}/mysql/socket"]
+        self.node.run(*client, "--execute", "; ".join(statements))
 
     def _manage(self, what: str, *words: str) -> None:
         config = str(self.home / "etc" / f"{what}.conf")

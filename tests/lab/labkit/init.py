@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """PID 1 of a node: makes the node's view of the file system, says that it is ready, and then only reaps.
 
-Run as a file (`python3 -I init.py PLAN.json READY_FD`) in new mount, pid, uts, ipc and time namespaces. The plan:
+Run as a file (`python3 -I init.py PLAN.json READY_FD`) in new mount, pid, uts, ipc and time namespaces.
+The plan:
 
     hostname   the node's name
     overlays   [[directory, upper, work], ...]: private and lasting, like a disk

@@ -52,7 +52,7 @@ class Lab:
                 return node
         raise LabError(f"no node {name}: there are {', '.join(ADDRESSES)}")
 
-    # -- up and down -------------------------------------------------------------------------------------------
+    # up and down
 
     def install(self) -> None:
         """Packages and virtual environments."""
@@ -100,7 +100,7 @@ class Lab:
                 offered.write_text(f'#!/bin/sh\nexec {self.interpreter} -I {real} "$@"\n', encoding="utf-8")
                 offered.chmod(0o755)
 
-    # -- for tests without Pacemaker -----------------------------------------------------------------------
+    # for tests without Pacemaker
 
     def contract_compute(self) -> Service:
         """A living nova-compute by hand; its row may be changed freely."""

@@ -14,7 +14,7 @@ from labkit.errors import LabError
 LAB = Path(__file__).resolve().parent.parent
 REPO = LAB.parent.parent
 
-# What is private to each node (see `node`): an overlay over such a directory cannot have its upper layer inside it.
+# Private to each node (see `node`): an overlay over such a directory cannot have its upper layer inside it.
 PRIVATE = ("/etc", "/var/lib", "/var/log")
 
 

@@ -2,8 +2,9 @@
 """A machine of the lab: namespaces of its own around one PID 1, on the file system of this machine.
 
 A node shares the root file system, but /etc, /var/lib and /var/log are overlays (its disk, which survives a
-power loss), /run and /dev/shm are its own and empty at each boot. It has its own host name, machine id, and, new
-at each boot, boot id and CLOCK_BOOTTIME. Killing PID 1 ends every process of the node at once, as a power loss does.
+power loss), and /run and /dev/shm are its own and empty at each boot. It has its own host name and machine
+id, and a boot id and a CLOCK_BOOTTIME that are new at each boot. Killing PID 1 ends every process of the node
+at once, as a power loss does.
 """
 
 from __future__ import annotations
@@ -54,14 +55,14 @@ class Node:
         self.agents = layout.state / "agents"
         self.folders = [Folder("/run/lock", 0o1777), *folders]
 
-    # -- its disk, to be written while it is off ---------------------------------------------------------
+    # its disk, to be written while it is off
 
     def disk(self, path: str) -> Path:
         """Where a path below /etc, /var/lib or /var/log of this node lies for the outside."""
         return self.home / "disk" / path.lstrip("/")
 
     def folder(self, path: str, *, fresh: bool = False) -> Path:
-        """Make a directory of its disk; like this machine's own one if there is one, hiding its content if `fresh`."""
+        """Make a directory of its disk, like this machine's own; `fresh` hides the files of that one."""
         for part in [*reversed(Path(path).parents), Path(path)]:
             target = self.disk(str(part))
             if target.exists():
@@ -110,7 +111,7 @@ class Node:
             "folders": [[f.path, oct(f.mode), f.user, f.group] for f in self.folders],
         }
 
-    # -- power ----------------------------------------------------------------------------------------------
+    # power
 
     def start(self) -> None:
         """Boot; returns when it can be entered."""
@@ -162,7 +163,7 @@ class Node:
 
     @property
     def pid(self) -> int | None:
-        """PID 1 of the node as this machine numbers it, proven by its start time; None while the node is off."""
+        """PID 1 of the node as this machine numbers it, proven by its start time; None while it is off."""
         try:
             noted = json.loads((self.home / "init.json").read_text(encoding="ascii"))
         except OSError:
@@ -181,7 +182,7 @@ class Node:
             os.kill(pid, signal.SIGKILL)
             wait_for(f"the end of {self.name}", lambda: not self.is_up, 30)
 
-    # -- inside it --------------------------------------------------------------------------------------------
+    # inside it
 
     @property
     def root(self) -> Path:
@@ -205,9 +206,10 @@ class Node:
     def run(
         self, *argv: str, check: bool = True, timeout: float = 120, environ: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command in the node and wait for it; LabError with its words if it fails and `check` is set."""
+        """Run a command in the node. Raises LabError with its words if it fails and must not."""
         done = subprocess.run(
             self.entering(*argv),
+            check=False,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -244,7 +246,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Process:
-    """A process of a node, by the node's own numbers; its start time tells it from a later one of the same pid."""
+    """A process by its node's own numbers; the start time tells it from a later one of that pid."""
 
     node: Node
     pid: int

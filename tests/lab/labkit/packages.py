@@ -23,14 +23,14 @@ def wanted() -> list[str]:
 def missing(names: list[str]) -> list[str]:
     """Those of `names` that dpkg does not hold as installed."""
     query = ["dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\n", *names]
-    known = subprocess.run(query, capture_output=True, text=True).stdout.splitlines()
+    known = subprocess.run(query, check=False, capture_output=True, text=True).stdout.splitlines()
     installed = {line.split()[0] for line in known if line.endswith(" installed")}
     return [name for name in names if name not in installed]
 
 
 @contextmanager
 def no_daemon_starts() -> Iterator[None]:
-    """Forbid invoke-rc.d to start anything (policy-rc.d, exit 101), unless this machine has a policy already."""
+    """Forbid invoke-rc.d to start anything (policy-rc.d, exit 101), unless the machine has a policy."""
     if POLICY.exists():
         yield
         return
@@ -56,7 +56,12 @@ def install(log: Path) -> list[str]:
 def _apt(output: int, log: Path, *words: str) -> None:
     environ = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     done = subprocess.run(
-        ["apt-get", *words], stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environ
+        ["apt-get", *words],
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        env=environ,
     )
     if done.returncode != 0:
         raise LabError(f"apt-get {words[0]} failed: see {log}")

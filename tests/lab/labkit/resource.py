@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A nova-compute that Pacemaker runs on one node, and all that can be seen of it: actions, row, record, requests."""
+"""A nova-compute that Pacemaker runs on one node, and what is seen of it: actions, row, record, requests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Resource:
         self.journal = cluster.journal(node)
         self.forget()
 
-    # -- configuration ------------------------------------------------------------------------------------
+    # configuration
 
     def create(self, parameters: dict[str, str], operations: dict[str, str], meta: str) -> None:
         """Add it to the cluster, stopped. Values have no blanks."""
@@ -56,7 +56,7 @@ class Resource:
     def exists(self) -> bool:
         return bool(self.cluster.query(f"//primitive[@id='{self.name}']"))
 
-    # -- what the administrator does ------------------------------------------------------------------------
+    # what the administrator does
 
     def set_role(self, role: str) -> None:
         """Started or Stopped; does not wait."""
@@ -96,7 +96,7 @@ class Resource:
         self.cluster.run("crm_resource", f"--resource={self.name}", "--cleanup")
         self.cluster.run("crm_resource", "--wait", "--timeout=60s")
 
-    # -- what Pacemaker did --------------------------------------------------------------------------------------
+    # what Pacemaker did
 
     def forget(self) -> None:
         """A new story begins: what was done and asked before does not belong to it."""
@@ -150,7 +150,7 @@ class Resource:
                 return Process.of(self.node, int(entry.name))
         return None
 
-    # -- what the cloud says ---------------------------------------------------------------------------------------
+    # what the cloud says
 
     @property
     def row(self) -> Row:
@@ -169,7 +169,7 @@ class Resource:
         """What its agent asked in this story."""
         return self.tap.of_agent(self.node.address, self.since)
 
-    # -- what it remembers -----------------------------------------------------------------------------------------
+    # what it remembers
 
     @property
     def state(self) -> Path:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon of the lab on one of its nodes; its pid is kept in the node's /run and so forgotten with the node."""
+"""A daemon of the lab on one of its nodes; its pid is kept in the node's /run and forgotten with the node."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration of the cloud's services, as texts. Timeouts are Nova's defaults: the scenarios measure them."""
+"""The configuration of the cloud's services, as texts. Timeouts are Nova's defaults: stories measure them."""
 
 from __future__ import annotations
 

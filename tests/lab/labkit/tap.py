@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who asked the cloud for what, and when: the request logs that the cloud's own servers write (see `wsgi`).
 
-The agents' requests are told by the node that they come from and by openstacksdk's User-Agent: nova-compute on the same
-node asks keystone and placement too, but through keystoneauth alone. Requests that the cloud asks itself, for example
-nova-api's to keystone, come from the control node.
+The agents' requests are told by the node that they come from and by openstacksdk's User-Agent: nova-compute
+on the same node asks keystone and placement too, but through keystoneauth alone. What the cloud asks itself,
+for example nova-api keystone, comes from the control node. A request to a dead server is refused by the
+kernel and leaves no line.
 """
 
 from __future__ import annotations

@@ -45,7 +45,9 @@ class Venv:
 
     def _do(self, *argv: str) -> None:
         environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environ)
+        done = subprocess.run(
+            argv, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environ
+        )
         if done.returncode != 0:
             raise LabError(f"{' '.join(argv[:3])}: {done.stderr[-2000:]}")
 

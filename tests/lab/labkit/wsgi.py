@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serves one WSGI application, a thread for each request, and writes down every request with its times.
 
-Run as a file by the cloud's interpreter: `python -I wsgi.py MODULE ADDRESS PORT LOG`. It listens once the application is
-loaded, so that a listening port means a ready service. One JSON line when a request begins and one when it ends:
+Run as a file by the cloud's interpreter: `python -I wsgi.py MODULE ADDRESS PORT LOG`. It listens once the
+application is loaded, so that a listening port means a ready service. One JSON line when a request begins,
+and one when it ends (`agent` is the User-Agent, `at` epoch seconds, `id` the server's pid and a number):
 
-    {"id": 7, "at": 1700000000.123, "begin": {"peer": "10.99.0.1", "agent": "openstacksdk/...", "method": "PUT", "path": "/..."}}
-    {"id": 7, "at": 1700000000.177, "status": 200}
+    {"id": "9-7", "at": 1.123, "begin": {"peer": "10.99.0.1", "agent": "..", "method": "PUT", "path": "/..."}}
+    {"id": "9-7", "at": 1.177, "status": 200}
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Any]
 
 
 class Recorder:
-    """Wraps an application; `id` starts anew with each server process, which is told by its pid."""
+    """Wraps an application."""
 
     def __init__(self, application: Application, path: str) -> None:
         self.application = application
@@ -70,7 +71,7 @@ class Server(ThreadingMixIn, WSGIServer):
         """Bind without the resolver, which wsgiref asks for the server's name."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
-        self.server_name, self.server_port = self.server_address[0], self.server_address[1]
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
         self.setup_environ()
 
 
