@@ -75,6 +75,7 @@ class Errand(Generic[T]):
         except (OSError, ValueError, AttributeError):
             return
         with self._lock:
+            self._close_line()
             self._line = line
             if self._given_up:
                 self._cut()
@@ -106,5 +107,8 @@ class Errand(Generic[T]):
             if error is None:
                 self._result.append(result)  # type: ignore[arg-type]
             self._error = error
-            if self._line is not None:
-                self._line.close()
+            self._close_line()
+
+    def _close_line(self) -> None:
+        if self._line is not None:
+            self._line.close()

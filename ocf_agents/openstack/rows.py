@@ -68,7 +68,7 @@ class ComputeRows:
         return bool(self._left)
 
     def _write(self, row_id: str, body: dict[str, str]) -> Answer:
-        order = Order("PUT", f"/os-services/{quote(row_id, safe='')}", {"json": body, "allow_reauth": False})
+        order = Order("PUT", f"/os-services/{quote(row_id, safe='')}", {"json": body})
         try:
             reply = self._request(order)
             answer = judge(reply, body)
@@ -109,8 +109,6 @@ class ComputeRows:
             raise Failure(f"{errand.doing}: {type(error).__name__}", reached=errand.is_sent) from None
         finally:
             self._redact = cloud.redact
-        if reply.status == UNAUTHORIZED:
-            cloud.forget_token()
         return reply
 
 
@@ -137,20 +135,26 @@ def carry(errand: Errand[Reply], cloud: Cloud, order: Order, deadline: float) ->
         errand.doing = f"finding the compute service in the catalog of {cloud.auth_url}"
         compute = cloud.compute()
         errand.doing = f"{order.method} {compute.url}{order.path}"
-        left = deadline - time.monotonic()
-        if left <= 0:  # openstacksdk bears with a Nova that does not tell its version
-            raise Failure(f"{compute.url}: no answer in time")
         cloud.hang_up()
         errand.gate()
-        return send(errand, compute, order, left)
+        reply = send(errand, compute, order, deadline)
+        if reply.status == UNAUTHORIZED:
+            cloud.forget_token()
+            if not order.is_write:
+                cloud.login()
+                reply = send(errand, compute, order, deadline)
+        return reply
     except Exception as error:
         raise explain(error, errand.doing, sent=errand.is_sent) from None
     finally:
         cloud.hang_up()
 
 
-def send(errand: Errand[Reply], compute: Compute, order: Order, timeout: float) -> Reply:
-    """Exactly one request; only a read may be followed by a new token and a second one."""
+def send(errand: Errand[Reply], compute: Compute, order: Order, deadline: float) -> Reply:
+    """Exactly one request and its answer; no retry, no redirect and no new token is left to the libraries."""
+    left = deadline - time.monotonic()
+    if left <= 0:  # openstacksdk bears with a Nova that does not tell its version, for as long as that took
+        raise Failure(f"{compute.url}: no answer in time")
     response = compute.adapter.request(
         order.path,
         order.method,
@@ -161,7 +165,8 @@ def send(errand: Errand[Reply], compute: Compute, order: Order, timeout: float) 
         redirect=False,
         raise_exc=False,
         stream=True,
-        timeout=timeout,
+        allow_reauth=False,
+        timeout=left,
         **order.options,
     )
     errand.answered_on(response.raw)

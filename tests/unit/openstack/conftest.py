@@ -3,17 +3,26 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from typing import Callable
 
 import pytest
 
-from ocf_agents.openstack.cloud import CloudSettings
+from ocf_agents.openstack.cloud import CloudSettings, hush
 from ocf_agents.openstack.rows import ComputeRows
 from ocf_agents.testing.compute_api import ComputeApi, ServiceRow
 
 HOST = "node1"
 MakeRows = Callable[..., ComputeRows]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _loaded() -> None:
+    """Load openstacksdk before anything is timed: a busy machine takes seconds for it."""
+    hush()
+    for module in ("openstack.connection", "openstack.config.loader", "openstack.compute.v2._proxy"):
+        importlib.import_module(module)
 
 
 @pytest.fixture
@@ -30,7 +39,7 @@ def row(api: ComputeApi) -> ServiceRow:
 
 @pytest.fixture
 def make_rows(api: ComputeApi) -> MakeRows:
-    def make(host: str = HOST, timeout: float = 5.0, **settings: object) -> ComputeRows:
+    def make(host: str = HOST, timeout: float = 10.0, **settings: object) -> ComputeRows:
         given = {**api.credentials(), **settings}
         return ComputeRows(CloudSettings(**given), host, timeout=timeout)  # type: ignore[arg-type]
 
