@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -60,7 +61,6 @@ class Workshop:
         self.directory = directory
         self.run_dir = directory / "run"
         self._started: list[subprocess.Popen[bytes]] = []
-        self._supervisors: list[ProcessSupervisor] = []
 
     def script(self, name: str, body: str = SLEEP) -> str:
         """An executable Python script."""
@@ -72,14 +72,12 @@ class Workshop:
     def supervisor(
         self, binary: str, arguments: Sequence[str] = (), user: str | None = None
     ) -> ProcessSupervisor:
-        supervisor = ProcessSupervisor(
+        return ProcessSupervisor(
             Command(binary, arguments, user),
             str(self.run_dir / "daemon.pid"),
             str(self.directory / "daemon.log"),
             run_dir=str(self.run_dir),
         )
-        self._supervisors.append(supervisor)
-        return supervisor
 
     def run(self, argv: Sequence[str], **more: object) -> subprocess.Popen[bytes]:
         """A process that no agent started."""
@@ -94,22 +92,29 @@ class Workshop:
         return path.read_text().splitlines()
 
     def close(self) -> None:
-        for name in ("up", "worker", "helper", "guest"):
-            path = self.directory / name
-            for line in path.read_text().split() if path.exists() else ():
-                self._kill(int(line))
+        """End whatever runs something of this workshop, known to a test or not, stopped or not."""
+        for name in os.listdir("/proc"):
+            if name.isdigit() and int(name) != os.getpid():
+                self._kill(int(name))
         for process in self._started:
             process.kill()
             process.wait()
+        wait_until(lambda: not self._remain())
         reap()
 
     def _kill(self, pid: int) -> None:
-        """Only what still runs something of this workshop."""
-        try:
-            if str(self.directory) in Path(f"/proc/{pid}/cmdline").read_text():
+        if self._is_ours(pid):
+            with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
+
+    def _is_ours(self, pid: int) -> bool:
+        try:
+            return os.fsencode(self.directory) in Path(f"/proc/{pid}/cmdline").read_bytes()
         except OSError:
-            pass
+            return False
+
+    def _remain(self) -> bool:
+        return any(self._is_ours(int(name)) for name in os.listdir("/proc") if name.isdigit())
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 10) -> None:
