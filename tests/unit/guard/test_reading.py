@@ -169,6 +169,14 @@ def test_trouble_settles_nothing() -> None:
     assert look(record(ENABLED, SETTLEABLE), ENABLED_ROW)[0].attempts == ()
 
 
+@pytest.mark.parametrize(("sent", "is_settled"), [(400.0, False), (400.1, True)])
+def test_what_counts_is_when_the_read_was_sent(sent: float, is_settled: bool) -> None:
+    """Not when it was answered, nor when it is taken in: the row may have been looked at early."""
+    seen = Seen(ENABLED_ROW, Instant("boot-1", sent), UTC)
+    after, _ = consider(record(ENABLED, SETTLEABLE), seen, situation(), POLICY)
+    assert (after.attempts == ()) is is_settled
+
+
 def test_a_read_of_our_token_settles_nothing() -> None:
     """It proves that the request has landed, not that it will not land again."""
     row = replace(OUR_ROW, reason=str(marker.make("nova-compute", "c1", UTC, "0" * 16)))
