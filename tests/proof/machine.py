@@ -1,0 +1,706 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One world: processes as coroutines, a clock, a disk, a cloud, and every event that may come next.
+
+A process runs until it is about to do something that others can see; there the world stops it and
+a chooser decides what happens next: that process goes on, another one does, a request lands, an
+answer comes, somebody else acts, a process is killed or frozen, the power fails, or time passes.
+Time passes only when nobody who is not frozen has anything to do. The same choices give the same
+world, so a list of choices is a schedule that can be run again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Callable, Protocol
+
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from ocf_agents.guard import attempts, guard as guard_module, names, record as record_module, step, store
+from ocf_agents.guard.guard import Guard
+from ocf_agents.guard.ports import Errand
+from ocf_agents.guard.record import ENABLED, Instant, Known, Process, Record
+from ocf_agents.guard.store import Identity, Store
+from ocf_agents.guard.verdict import Policy
+from tests.proof.cloud import Cloud, SimulatedRows
+from tests.proof.disk import DIRECTORY, Directory, SimulatedLock, SimulatedOs, SimulatedTime
+from tests.proof.watch import Watch
+
+RESOURCE, HOST, MACHINE = "nova-compute", "c1", "machine"
+MONITOR_INTERVAL = 10.0
+BIRTH_TICKS = 100
+
+
+class Unbounded(Exception):
+    """A schedule that does not come to an end."""
+
+
+class Chooser(Protocol):
+    def pick(self, world: World, options: list[Any]) -> int:
+        """Which of several events comes next. May raise Pruned."""
+
+    def inner(self, count: int) -> int:
+        """Which of several outcomes a process meets, in the middle of its step. 0 is the usual one."""
+
+    def jitter(self) -> float:
+        """Between 0 and 1."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What may happen in a world. Numbers bound how often; times are in seconds.
+
+    `script`: what the cluster does, in order: `stop`, `start`, `overlap` (do not wait for the
+    action before). A failed or killed action is followed by what Pacemaker would do, `recoveries`
+    times. `lost`: clients that get no answer, or a late one; `repeats`: requests applied twice;
+    `refused`: 4xx; `unread`: reads that fail; `kills`: SIGKILL of any process at any point;
+    `power`: power losses; `losses`: of those, so many lose the record too; `freezes`: a process
+    stops for as long as you like; `acts`: of others, of the kinds in `others`; `ticks`: monitors
+    that come at a bad moment; `by_hand`: somebody else starts the service; `deaths` of the service;
+    `failures` of it to start; `no_spawns`: helpers that cannot be started. `is_fine`: processes can
+    be interrupted inside the locked section as well. `is_real`: the real guard's own pace.
+    """
+
+    name: str
+    script: tuple[str, ...] = ("stop", "start")
+    lost: int = 0
+    repeats: int = 0
+    refused: int = 0
+    unread: int = 0
+    kills: int = 0
+    power: int = 0
+    losses: int = 0
+    freezes: int = 0
+    acts: int = 0
+    others: tuple[str, ...] = ("disable", "disable silently", "enable", "edit")
+    ticks: int = 0
+    by_hand: int = 0
+    deaths: int = 0
+    failures: int = 0
+    no_spawns: int = 0
+    recoveries: int = 2
+    is_fine: bool = False
+    is_real: bool = False
+    hold: float = 40.0
+    api_timeout: float = 10.0
+    start_timeout: float = 60.0
+    disable_deadline: float = 100.0
+    policy: tuple[tuple[str, Any], ...] = ()
+    forced_down: bool = False
+
+    def budget(self) -> dict[str, int]:
+        counted = (
+            "lost repeats refused unread kills power losses freezes acts ticks by_hand deaths failures no_spawns"
+        )
+        return {one: getattr(self, one) for one in (*counted.split(), "recoveries")}
+
+
+class Proc:
+    """One process. `history` is a digest of all that it has seen, so it stands for its inner state."""
+
+    __slots__ = (
+        "body", "fds", "frozen", "greenlet", "has_spoken", "history", "is_dead", "is_held", "kind", "next_fd", "parent",
+        "process", "ready", "reading", "request", "timer", "tokens", "what", "world", "was_frozen", "begun", "last",
+    )  # fmt: skip
+
+    def __init__(self, world: World, kind: str, body: Callable[[Proc], None], parent: Proc | None = None) -> None:
+        self.world, self.kind, self.body, self.parent = world, kind, body, parent
+        self.process = world.new_process()
+        self.fds: dict[int, Any] = {}
+        self.next_fd = 3
+        self.tokens = 0
+        self.history = hash(kind)
+        self.what, self.ready, self.timer = "begin", None, None
+        self.frozen = self.was_frozen = self.is_dead = self.has_spoken = False
+        self.is_held = False
+        self.request: Any = None
+        self.reading: Any = None
+        self.last = "unread"
+        self.begun = world.now
+        self.greenlet = greenlet(self._live, parent=world.hub)
+
+    def _live(self) -> None:
+        try:
+            self.body(self)
+        except GreenletExit:
+            pass
+        finally:
+            self.is_dead = True
+
+    def wait(self, what: str, *, ready: Callable[[], bool] | None = None, timer: float | None = None) -> bool:
+        """Lets others go on; returns when it is our turn: whether we were ready, rather than out of time."""
+        world = self.world
+        self.what, self.ready, self.timer = what, ready, timer
+        world.hub.switch()
+        if self.is_dead:
+            raise GreenletExit
+        is_ready = ready is None or ready()
+        self.history = hash((self.history, what, world.now, is_ready))
+        return is_ready
+
+    def saw(self, what: Any) -> None:
+        self.history = hash((self.history, what))
+
+    def open(self, inode: Any) -> int:
+        self.next_fd += 1
+        self.fds[self.next_fd] = inode
+        return self.next_fd
+
+    def may_run(self) -> bool:
+        if self.ready is not None and self.ready():
+            return True
+        if self.timer is not None:
+            return self.timer <= self.world.now
+        return self.ready is None
+
+    def state(self) -> Any:
+        return (self.process, self.history, self.what, self.timer, self.frozen, self.is_held, self.has_spoken)
+
+
+def never() -> bool:
+    return False
+
+
+class World:
+    """All of it. Seconds never go back; a boot counts its own."""
+
+    def __init__(self, bounds: Bounds, chooser: Chooser, *, story: list[str] | None = None) -> None:
+        self.bounds, self.chooser, self.story = bounds, chooser, story
+        self.policy = Policy(
+            RESOURCE, HOST, **{"hold": bounds.hold, "api_timeout": bounds.api_timeout, **dict(bounds.policy)}
+        )
+        self.left = bounds.budget()
+        self.spent: dict[str, int] = {}
+        self.is_over = False
+        self.now, self.booted, self.boot = 1000.0, 0.0, 1
+        self.pids, self.randoms, self.losses = 100, 0, 0
+        self.procs: list[Proc] = []
+        self.current: Proc | None = None
+        self.hub = getcurrent()
+        self.script = list(bounds.script)
+        self.action: Proc | None = None
+        self.newest = "start succeeded"
+        self.is_idle: Any = None
+        self.steps = 0
+        self.service: Process | None = self.new_process()
+        self.service_born = 0.0
+        self.now = 2000.0
+        self.cloud = Cloud(self)
+        self.watch = Watch(self)
+        self.disk = self._disk_at_rest()
+        _OS.world = _TIME.world = SimulatedLock.world = self
+        _SECRETS.world = self
+
+    def _disk_at_rest(self) -> Directory:
+        """The record of a service that has run for long, its row enabled, nothing unsettled."""
+        known = Known(ENABLED, 7, is_final=True)
+        record = replace(Record.empty(RESOURCE, MACHINE, HOST), row_id="row-1", generation=7, known=known)
+        files = {names.record(RESOURCE): record_module.encode(record).encode(), names.lock(RESOURCE): b""}
+        return Directory(files, keeps_everything=not self.left["power"])
+
+    # running
+
+    def run(self) -> None:
+        """Goes on until nothing can happen any more. Raises what a process raised, and Violation."""
+        while True:
+            options = self._options()
+            if not options:
+                break
+            number = self.chooser.pick(self, options) if len(options) > 1 else 0
+            self._do(options[number])
+            if self.is_over:
+                break
+            self.steps += 1
+            if self.steps > 3000:
+                raise Unbounded
+        self.watch.at_rest()
+
+    def close(self) -> None:
+        """Ends every process, so that nothing of this world stays behind."""
+        for proc in self.procs:
+            self._throw(proc)
+        self.procs.clear()
+
+    def key(self) -> int:
+        """A digest of all that decides how this world can go on."""
+        return hash(
+            (
+                self.now,
+                self.boot,
+                self.disk.sign(),
+                self.disk.owner.process if self.disk.owner else None,
+                self.cloud.state(),
+                self.watch.state(),
+                tuple(p.state() for p in self.procs),
+                self.service,
+                self.newest,
+                tuple(self.script),
+                self.is_idle,
+                self.losses,
+                tuple(self.left.values()),
+            )
+        )
+
+    def tell(self, text: str) -> None:
+        if self.story is not None:
+            self.story.append(f"{self.now - 2000:7.1f} s  {text}")
+
+    def spend(self, name: str, count: int = 1) -> None:
+        self.left[name] -= count
+        self.spent[name] = self.spent.get(name, 0) + count
+
+    # what may happen
+
+    def _options(self) -> list[Any]:
+        options: list[Any] = []
+        frozen: list[Any] = []
+        is_busy = False
+        for proc in self.procs:
+            if proc.frozen:
+                frozen.append(("thaw", proc))
+            elif proc.may_run():
+                is_busy = True
+                options.append(("run", proc))
+        self.cloud.add_options(options)
+        self._add_cluster(options)
+        if not is_busy:
+            self._add_time(options)
+        extras = frozen + self._extras()
+        if options or not extras:
+            return options + extras
+        return [("end",), *extras]
+
+    def _extras(self) -> list[Any]:
+        """What may happen besides, and need not."""
+        left = self.left
+        options: list[Any] = [("late", request) for request in self.cloud.late()]
+        if left["acts"]:
+            options += [("act", act) for act in self.bounds.others if self.cloud.can_act(act)]
+        if left["kills"]:
+            options += [("kill", proc) for proc in self.procs]
+        if left["freezes"]:
+            options += [("freeze", proc) for proc in self.procs if not proc.frozen and proc.may_run()]
+        if left["ticks"] and self._has_monitor():
+            options.append(("tick",))
+        if left["by_hand"] and self.service is None and self.newest == "stop" and self.action is None:
+            options.append(("by hand",))
+        if left["deaths"] and self.service is not None:
+            options.append(("death",))
+        if left["power"]:
+            options += [("power", files) for files in self.disk.outcomes()]
+            if left["losses"]:
+                options.append(("power", None))
+        return options
+
+    def _add_cluster(self, options: list[Any]) -> None:
+        if self.script and (self.action is None or self.script[0] == "overlap"):
+            options.append(("cluster",))
+
+    def _has_monitor(self) -> bool:
+        return self.service is not None and self.action is None and names.flag(RESOURCE) in self.disk.names
+
+    def _add_time(self, options: list[Any]) -> None:
+        now = self.now
+        timers = [p.timer for p in self.procs if p.timer is not None and not p.frozen]
+        timers += self.cloud.timers()
+        helpers = sum(p.kind == "helper" for p in self.procs)
+        if self._has_monitor() and not helpers and self.is_idle != self._idle_key():
+            timers.append(now + MONITOR_INTERVAL)
+        later = min((t for t in timers if t > now), default=None)
+        if later is None:
+            return
+        if self.left["lost"] >= self.cloud.unanswered():
+            options.append(("time", later))
+
+    def _idle_key(self) -> Any:
+        return (self.disk.sign(), self.service)
+
+    # what does happen
+
+    def _do(self, option: Any) -> None:
+        kind = option[0]
+        if kind == "run":
+            self._resume(option[1])
+        elif kind == "time":
+            self._pass_time(option[1])
+        elif kind in ("land", "late", "answer", "refuse", "reset"):
+            self.cloud.do(kind, option[1])
+        elif kind == "cluster":
+            self._next_action()
+        elif kind == "act":
+            self.spend("acts")
+            self.cloud.act(option[1])
+        elif kind == "kill":
+            self.spend("kills")
+            self.tell(f"{self.name(option[1])} is killed (before: {option[1].what})")
+            self.kill(option[1])
+        elif kind == "freeze":
+            self.spend("freezes")
+            option[1].frozen = option[1].was_frozen = True
+            self.tell(f"{self.name(option[1])} is frozen (before: {option[1].what})")
+        elif kind == "thaw":
+            option[1].frozen = False
+            self.tell(f"{self.name(option[1])} wakes up")
+        elif kind == "tick":
+            self.spend("ticks")
+            self._monitor()
+        elif kind == "by hand":
+            self.spend("by_hand")
+            self.tell("somebody starts the service by hand")
+            self._serve()
+            self.newest = "by hand"
+            self.watch.begun_by_hand()
+        elif kind == "death":
+            self.spend("deaths")
+            self.tell("the service dies")
+            self.service = None
+            self._recover()
+        elif kind == "power":
+            self.power_loss(option[1])
+        elif kind == "end":
+            self.is_over = True
+
+    def _resume(self, proc: Proc) -> None:
+        self.current = proc
+        if self.story is not None and proc.what not in ("begin", "load", "lock", "pause", "wait", "held"):
+            self.tell(f"{self.name(proc)}: {proc.what}")
+        proc.greenlet.switch()
+        self.current = None
+        if proc.is_dead and proc in self.procs:
+            self._gone(proc)
+
+    def _pass_time(self, until: float) -> None:
+        self.spend("lost", self.cloud.charge())
+        self.now = until
+        self.cloud.tidy()
+        if self._has_monitor() and not self.procs and self.is_idle != self._idle_key():
+            self._monitor()
+
+    # processes
+
+    def new_process(self) -> Process:
+        self.pids += 1
+        return Process(self.pids, int((self.now - self.booted) * BIRTH_TICKS), f"boot-{self.boot}")
+
+    def name(self, proc: Proc) -> str:
+        return f"{proc.kind} {proc.process.pid}"
+
+    def spawn(self, kind: str, body: Callable[[Proc], None], parent: Proc | None = None) -> Proc:
+        proc = Proc(self, kind, body, parent)
+        self.procs.append(proc)
+        return proc
+
+    def find(self, process: Process) -> Proc | None:
+        return next((p for p in self.procs if p.process == process), None)
+
+    def is_alive(self, process: Process) -> bool:
+        return process == self.service or self.find(process) is not None
+
+    def kill(self, proc: Proc) -> None:
+        self._throw(proc)
+        self._gone(proc)
+
+    def _throw(self, proc: Proc) -> None:
+        proc.is_dead = True
+        before, self.current = self.current, proc
+        if proc.greenlet is not getcurrent():
+            proc.greenlet.parent = getcurrent()
+            proc.greenlet.throw(GreenletExit)
+        if self.disk.owner is proc:
+            self.disk.owner = None
+        self.current = before
+
+    def _gone(self, proc: Proc) -> None:
+        self.procs.remove(proc)
+        self.cloud.client_gone(proc)
+        if proc is self.action:
+            self.action = None
+            if self.newest not in ("stop", "start succeeded"):
+                self._recover()
+        if proc.kind == "monitor":
+            self.is_idle = self._idle_key()
+
+    def _recover(self) -> None:
+        """What Pacemaker does after a failure: stop, then start."""
+        if self.left["recoveries"] and "overlap" not in self.script:
+            self.spend("recoveries")
+            self.script = ["stop", "start"] if self.newest != "stopping" else ["stop", *self.script]
+
+    # crashes
+
+    def point_of_writing(self) -> None:
+        """A process is about to write its record."""
+        if self.bounds.is_fine and self.current is not None and not self.current.is_dead:
+            self.current.wait("write")
+
+    def point_of_crash(self, what: str) -> None:
+        """Before a change of the disk: a chooser may kill the process, or take the power, here."""
+        proc = self.current
+        if proc is None or proc.is_dead:
+            return
+        if self.left["kills"]:
+            if self.chooser.inner(2):
+                self.spend("kills")
+                self.tell(f"{self.name(proc)} is killed before {what}")
+                proc.is_dead = True
+                raise GreenletExit
+        if self.left["power"] and proc in self.procs:
+            outcomes = self.disk.outcomes()
+            number = self.chooser.inner(1 + len(outcomes))
+            if number:
+                self.tell(f"{self.name(proc)} was about to {what}")
+                self.power_loss(outcomes[number - 1])
+                raise GreenletExit
+
+    def power_loss(self, files: dict[str, bytes] | None) -> None:
+        """The node is gone, and comes back with what the disk kept; None: with an empty disk."""
+        self.spend("power")
+        for proc in list(self.procs):
+            self._throw(proc)
+            self.procs.remove(proc)
+            self.cloud.client_gone(proc)
+        if files is None:
+            self.spend("losses")
+            self.watch.record_lost()
+            files = {}
+        self.tell(f"the power fails; on disk: {self._describe(files)}")
+        files = {names.lock(RESOURCE): b"", **files}
+        self.disk = Directory(files, keeps_everything=not self.left["power"])
+        self.service = self.action = None
+        self.boot += 1
+        self.booted = self.now
+        self.is_idle = None
+        self.newest = "power loss"
+        self.script = ["start"]
+
+    def _describe(self, files: dict[str, bytes]) -> str:
+        text = files.get(names.record(RESOURCE))
+        if text is None:
+            return "no record"
+        try:
+            record = store.decode(text.decode())
+        except record_module.Unusable:
+            return f"a torn record ({len(text)} bytes)"
+        return f"generation {record.generation}, {record.want}, {len(record.attempts)} attempts"
+
+    # actions
+
+    def guard(self, proc: Proc) -> Guard:
+        return Guard(
+            policy=self.policy,
+            disk=Store(DIRECTORY, Identity(RESOURCE, MACHINE, HOST), lambda text: None),
+            clock=_Clock(proc),
+            processes=_Processes(proc),
+            spawner=_Spawner(proc),
+            reporter=_Reporter(proc),
+            connect=lambda seconds: SimulatedRows(proc, seconds),
+            disable_deadline=self.bounds.disable_deadline,
+        )
+
+    def _next_action(self) -> None:
+        if self.script[0] == "overlap":
+            self.script.pop(0)
+        name = self.script.pop(0)
+        self.newest = "stopping" if name == "stop" else "starting"
+        self.tell(f"the cluster calls {name}")
+        self.watch.action_begins(name)
+        self.action = self.spawn(name, self._stop if name == "stop" else self._start)
+
+    def _stop(self, proc: Proc) -> None:
+        guard = self.guard(proc)
+        stopping = guard.stopping(is_alive=self.service is not None, head_start=60.0)
+        if self.service is not None:
+            proc.wait("ends the service")
+            self.service = None
+        guard.stopped(stopping)
+        self.watch.stop_ended(proc)
+        if proc is self.action:
+            self.newest = "stop"
+
+    def _start(self, proc: Proc) -> None:
+        guard = self.guard(proc)
+        seconds = self.bounds.start_timeout
+        try:
+            starting = guard.starting(seconds / 2)
+        except store.StoreError as error:
+            self.tell(f"{self.name(proc)} fails: {error.text}")
+            return
+        proc.wait("starts the service")
+        if self.left["failures"] and self.chooser.inner(2):
+            self.spend("failures")
+            self.tell("the service does not start")
+            return
+        if self.service is None:
+            self._serve()
+        assert self.service is not None
+        conclusion = guard.started(starting, self.service, seconds - (self.now - proc.begun))
+        self.tell(f"{self.name(proc)} ends: success={conclusion.is_success}, {conclusion.text}")
+        self.watch.start_ended(proc, conclusion)
+        if conclusion.is_success and proc is self.action:
+            self.newest = "start succeeded"
+
+    def _serve(self) -> None:
+        self.service = self.new_process()
+        self.service = self.service._replace(start=self.service.start + 1)
+        self.service_born = self.now
+
+    def _monitor(self) -> None:
+        service = self.service
+        assert service is not None
+        self.tell("a monitor looks at the record")
+        self.spawn("monitor", lambda proc: self.guard(proc).tend(service))
+
+
+@dataclass(frozen=True)
+class _Clock:
+    proc: Proc
+
+    def now(self) -> Instant:
+        world = self.proc.world
+        return Instant(f"boot-{world.boot}", world.now - world.booted)
+
+    def utc(self) -> str:
+        return "2026-11-30T00:00:00Z"
+
+    def pause(self, floor: float, spread: float) -> None:
+        world = self.proc.world
+        self.proc.wait("pause", ready=never, timer=world.now + floor + spread * world.chooser.jitter())
+
+    def token(self) -> str:
+        self.proc.tokens += 1
+        return f"{self.proc.process.pid:012x}{self.proc.tokens:04x}"
+
+
+@dataclass(frozen=True)
+class _Processes:
+    proc: Proc
+
+    def me(self) -> Process:
+        return self.proc.process
+
+    def is_alive(self, process: Process) -> bool:
+        answer = self.proc.world.is_alive(process)
+        self.proc.saw(answer)
+        return answer
+
+    def born(self, process: Process) -> float:
+        return process.start / BIRTH_TICKS
+
+    def end(self, processes: Any, grace: float) -> None:
+        """A helper that sleeps leaves when asked; whoever else does not leave is killed after the grace."""
+        world = self.proc.world
+        for process in processes:
+            other = world.find(process)
+            if other is None:
+                continue
+            if other.what != "pause" and other.kind == "helper" and grace > 0:
+                gone = other
+                self.proc.wait("wait for its end", ready=lambda: gone.is_dead, timer=world.now + grace)
+            if not other.is_dead:
+                world.tell(f"{world.name(self.proc)} ends {world.name(other)} (before: {other.what})")
+                world.kill(other)
+
+
+class _Helper:
+    def __init__(self, parent: Proc, proc: Proc) -> None:
+        self._parent, self._proc = parent, proc
+        self.process: Process | None = proc.process
+
+    def wait_for_word(self, seconds: float) -> bool:
+        proc, world = self._proc, self._parent.world
+        return self._parent.wait(
+            "waits for the helper's word",
+            ready=lambda: proc.has_spoken or proc.is_dead,
+            timer=world.now + seconds,
+        )
+
+    def release(self) -> None:
+        self._proc.is_held = False
+
+
+@dataclass(frozen=True)
+class _Spawner:
+    proc: Proc
+
+    def spawn(self, errand: Errand, *, is_held: bool = False) -> _Helper:
+        parent, world = self.proc, self.proc.world
+        parent.wait("spawn a helper")
+        if world.left["no_spawns"] and world.chooser.inner(2):
+            world.spend("no_spawns")
+            raise OSError("Cannot allocate memory")
+
+        def live(proc: Proc) -> None:
+            if is_held:
+                proc.wait("held", ready=lambda: not proc.is_held or parent.is_dead)
+
+            def speak() -> None:
+                proc.has_spoken = True
+
+            finish = world.guard(proc).run_errand(errand, speak)
+            world.tell(f"{world.name(proc)} ends: {finish.ending if finish else 'not needed'}")
+            world.watch.helper_ended(proc, finish)
+
+        helper = world.spawn("helper", live, parent)
+        helper.is_held = is_held
+        parent.saw(helper.process.pid)
+        world.tell(f"{world.name(parent)} spawns {world.name(helper)} to have it {errand.want}")
+        return _Helper(parent, helper)
+
+
+@dataclass(frozen=True)
+class _Reporter:
+    proc: Proc
+
+    def decided(self, generation: int, read: str, decided: str, why: str) -> None:
+        world = self.proc.world
+        if world.story is not None:
+            world.tell(f"{world.name(self.proc)}: {read}: {decided} ({why})")
+
+    def info(self, text: str) -> None:
+        pass
+
+    def warning(self, text: str) -> None:
+        self.proc.world.watch.warned()
+        self.proc.world.tell(f"{self.proc.world.name(self.proc)} warns: {text}")
+
+
+class _Secrets:
+    """What `guard` calls `secrets`: the number that a lost record begins with."""
+
+    world: World
+
+    def randbelow(self, bound: int) -> int:
+        self.world.losses += 1
+        return 1000 + self.world.losses
+
+
+_OS, _TIME, _SECRETS = SimulatedOs(), SimulatedTime(), _Secrets()
+
+
+@dataclass
+class _Memo:
+    """Pure functions are not computed twice."""
+
+    function: Callable[[Any], Any]
+    known: dict[Any, Any] = field(default_factory=dict)
+
+    def __call__(self, argument: Any) -> Any:
+        found = self.known.get(argument)
+        if found is None:
+            if len(self.known) > 50_000:
+                self.known.clear()
+            found = self.known[argument] = self.function(argument)
+        return found
+
+
+def install(*, backoff: float | None = None) -> None:
+    """Puts the simulated parts under the real modules. Once in each interpreter."""
+    module: Any = store
+    module.os, module.time, module.FileLock = _OS, _TIME, SimulatedLock
+    module.decode = _Memo(record_module.decode)
+    module.encode = _Memo(record_module.encode)
+    secrets_user: Any = guard_module
+    secrets_user.secrets = _SECRETS
+    if backoff is not None:
+        pace: Any = step
+        pace.BACKOFF = backoff
+    assert attempts
