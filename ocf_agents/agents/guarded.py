@@ -132,12 +132,13 @@ class GuardedService:
     def command(self, call: Call, *, is_lenient: bool = False) -> Command:
         """What to run, as whom. Raises BadParameter unless lenient."""
         get = call.values.lenient if is_lenient else call.values.__getitem__
+        arguments: list[str] | None
         try:
             arguments = self.arguments(call.values)
         except OcfError:
             if not is_lenient:
                 raise
-            arguments = []
+            arguments = None
         environment = {self.host_variable: get("host")} if self.host_variable and get("host") else {}
         return Command(get("binary"), arguments, get("user"), self.helpers, environment)
 

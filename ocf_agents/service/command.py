@@ -23,24 +23,26 @@ PYTHON_OPTIONS_WITH_VALUE = ("-W", "-X")
 class Command:
     """What to run, and as whom.
 
-    binary: absolute path. user: a name or a number; empty: whoever runs the agent. helpers: base
+    binary: absolute path. arguments: None when they are not known (a stop with a bad parameter): then
+    any process that runs this binary matches. user: a name or a number; empty: whoever runs the agent. helpers: base
     names of programs that the service starts for itself and that must not outlive it. environment:
     variables that the service gets besides the usual ones.
     """
 
-    __slots__ = ("argv", "binary", "environment", "helpers", "user")
+    __slots__ = ("argv", "binary", "environment", "helpers", "is_exact", "user")
 
     def __init__(
         self,
         binary: str,
-        arguments: Sequence[str] = (),
+        arguments: Sequence[str] | None = (),
         user: str | None = None,
         helpers: Sequence[str] = ("privsep-helper",),
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.binary = binary
         self.environment = dict(environment or {})
-        self.argv = tuple(_as_in_proc(word) for word in (binary, *arguments))
+        self.argv = tuple(_as_in_proc(word) for word in (binary, *(arguments or ())))
+        self.is_exact = arguments is not None
         self.user = user or ""
         self.helpers = tuple(helpers)
 
@@ -51,6 +53,9 @@ class Command:
 
     def matches(self, argv: Sequence[str]) -> bool:
         """True when a process with this command line is the service, by the letter."""
+        if not self.is_exact:
+            places = range(len(argv))
+            return any(argv[place] == self.argv[0] and self._is_prefix(argv[:place]) for place in places)
         before = len(argv) - len(self.argv)
         return before >= 0 and tuple(argv[before:]) == self.argv and self._is_prefix(argv[:before])
 

@@ -9,9 +9,10 @@ import pytest
 
 from ocf_agents.testing.compute import faults
 from ocf_agents.testing.compute.faults import Fault
+from ocf_agents.testing.compute_api import ComputeApi
+from ocf_agents.testing.node import Node, wait_for
 
-from .conftest import Node, wait_for
-from .test_recovery import succeeded
+from .test_recovery import quiet, succeeded
 
 SILENT = {
     "refuses everything": faults.reset(),
@@ -22,109 +23,116 @@ SILENT = {
 }
 
 
-def log_of(node: Node) -> str:
-    return (node.root / "ha.log").read_text()
-
-
 @pytest.mark.parametrize("fault", SILENT.values(), ids=SILENT)
 def test_no_fault_of_the_api_makes_a_stop_fail_or_wait_longer_than_the_head_start(
-    node: Node, fault: Fault
+    node: Node, cloud: ComputeApi, fault: Fault
 ) -> None:
-    node.resource.run("start")
-    assert node.wait_for_quiet()
-    node.cloud.fail(fault, times=None)
-    result = node.resource.run("stop", parameters={"head_start": "1s"})
+    node.run("start")
+    assert quiet(node)
+    cloud.fail(fault, times=None)
+    result = node.run("stop", parameters={"head_start": "1s"})
     assert result.code == 0
     assert result.seconds < 10.0
     assert not node.is_alive()
 
 
-def test_an_api_that_was_dead_during_stop_finds_the_host_enabled_after_start(node: Node) -> None:
-    node.resource.run("start")
-    node.cloud.fail(faults.reset(), times=None)
-    assert succeeded(node.resource.run("stop", parameters={"head_start": "0"}))
-    node.cloud.heal()
-    assert succeeded(node.resource.run("start"))
-    row = node.cloud.row("cmp-7")
+def test_an_api_that_was_dead_during_stop_finds_the_host_enabled_after_start(
+    node: Node, cloud: ComputeApi
+) -> None:
+    node.run("start")
+    cloud.fail(faults.reset(), times=None)
+    assert succeeded(node.run("stop", parameters={"head_start": "0"}))
+    cloud.heal()
+    assert succeeded(node.run("start"))
+    row = cloud.row("cmp-7")
     assert row.may_be_chosen
     assert not wait_for(lambda: row.disabled, 4), "the stop's helper was ended"
 
 
-def test_an_api_that_is_dead_during_stop_is_told_when_it_comes_back(node: Node) -> None:
-    node.resource.run("start")
-    node.cloud.fail(faults.reset(), times=None)
-    assert succeeded(node.resource.run("stop", parameters={"head_start": "0"}))
-    row = node.cloud.row("cmp-7")
+def test_an_api_that_is_dead_during_stop_is_told_when_it_comes_back(node: Node, cloud: ComputeApi) -> None:
+    node.run("start")
+    cloud.fail(faults.reset(), times=None)
+    assert succeeded(node.run("stop", parameters={"head_start": "0"}))
+    row = cloud.row("cmp-7")
     assert not row.disabled
-    node.cloud.heal()
+    cloud.heal()
     assert wait_for(lambda: row.disabled, 10)
 
 
-def test_start_fails_while_our_disable_is_in_effect_and_the_api_is_dead_and_heals_later(node: Node) -> None:
-    node.resource.run("start")
-    node.resource.run("stop")
-    assert node.wait_for_quiet()
-    node.cloud.fail(faults.reset(), times=None)
-    failed = node.resource.run("start", timeout=8)
+def test_start_fails_while_our_disable_is_in_effect_and_the_api_is_dead_and_heals_later(
+    node: Node, cloud: ComputeApi
+) -> None:
+    node.run("start")
+    node.run("stop")
+    assert quiet(node)
+    cloud.fail(faults.reset(), times=None)
+    failed = node.run("start", timeout=8)
     assert failed.code == 1
     assert not failed.timed_out
     assert "disabled by our own marker" in (failed.reason or "")
-    assert succeeded(node.resource.run("stop", parameters={"head_start": "0"}))
-    node.cloud.heal()
-    assert succeeded(node.resource.run("start"))
-    assert node.cloud.row("cmp-7").may_be_chosen
+    assert succeeded(node.run("stop", parameters={"head_start": "0"}))
+    cloud.heal()
+    assert succeeded(node.run("start"))
+    assert cloud.row("cmp-7").may_be_chosen
 
 
 def test_start_succeeds_with_a_warning_while_nothing_of_ours_is_in_effect_and_the_api_is_dead(
     node: Node,
+    cloud: ComputeApi,
 ) -> None:
-    node.cloud.fail(faults.reset(), times=None)
-    result = node.resource.run("start", timeout=8)
+    cloud.fail(faults.reset(), times=None)
+    result = node.run("start", timeout=8)
     assert succeeded(result)
-    assert "WARNING" in log_of(node)
+    assert "WARNING" in node.log.read_text()
     assert node.helpers(), "somebody looks again when the API is back"
-    node.cloud.heal()
-    assert node.wait_for_quiet(30)
+    cloud.heal()
+    assert quiet(node, 30)
 
 
-def test_a_disable_that_nova_answers_late_neither_delays_the_stop_nor_stays(node: Node) -> None:
+def test_a_disable_that_nova_answers_late_neither_delays_the_stop_nor_stays(
+    node: Node, cloud: ComputeApi
+) -> None:
     """The compute was killed: Nova's RPC to it blocks, though the row is already saved."""
-    node.resource.run("start")
+    node.run("start")
     node.crash()
-    node.cloud.fail(faults.answer_late(30.0), method="PUT")
+    cloud.fail(faults.answer_late(30.0), method="PUT")
     began = time.monotonic()
-    assert succeeded(node.resource.run("stop"))
+    assert succeeded(node.run("stop"))
     assert time.monotonic() - began < 2.0
-    row = node.cloud.row("cmp-7")
+    row = cloud.row("cmp-7")
     assert wait_for(lambda: row.disabled, 10)
-    assert succeeded(node.resource.run("start"))
+    assert succeeded(node.run("start"))
     assert row.may_be_chosen
-    assert node.wait_for_quiet(30)
+    assert quiet(node, 30)
     assert row.may_be_chosen
 
 
-def test_a_disable_that_is_applied_after_the_enable_is_undone(node: Node) -> None:
+def test_a_disable_that_is_applied_after_the_enable_is_undone(node: Node, cloud: ComputeApi) -> None:
     """Kept in a queue for 12 s, longer than the start takes: the helper that start leaves sees it land."""
-    node.resource.run("start", parameters={"hold": "1s"})
-    assert node.wait_for_quiet(30)
-    node.cloud.fail(faults.commit_late(12.0), method="PUT")
-    assert succeeded(node.resource.run("stop", parameters={"hold": "14s", "head_start": "500ms"}))
-    assert succeeded(node.resource.run("start", parameters={"hold": "14s"}))
-    row = node.cloud.row("cmp-7")
+    node.run("start", parameters={"hold": "1s"})
+    assert quiet(node, 30)
+    cloud.fail(faults.commit_late(12.0), method="PUT")
+    assert succeeded(node.run("stop", parameters={"hold": "14s", "head_start": "500ms"}))
+    assert succeeded(node.run("start", parameters={"hold": "14s"}))
+    row = cloud.row("cmp-7")
     assert not row.disabled
     assert wait_for(lambda: row.disabled, 15), "the late disable has landed"
     assert wait_for(lambda: not row.disabled, 15), "and is undone"
-    assert node.wait_for_quiet(40)
+    assert quiet(node, 40)
     assert row.may_be_chosen
 
 
-def test_nothing_is_enabled_for_a_service_that_died_while_the_cloud_was_waited_for(node: Node) -> None:
-    node.resource.run("start")
-    node.resource.run("stop")
-    assert node.wait_for_quiet()
-    row = node.cloud.row("cmp-7")
-    node.binary.write_text(node.binary.read_text().replace("time.sleep(60)", "time.sleep(1.5); sys.exit(3)"))
+def test_nothing_is_enabled_for_a_service_that_died_while_the_cloud_was_waited_for(
+    node: Node, cloud: ComputeApi
+) -> None:
+    node.run("start")
+    node.run("stop")
+    assert quiet(node)
+    row = cloud.row("cmp-7")
+    program = node.binary.read_text()
+    assert "signal.pause()" in program
+    node.binary.write_text(program.replace("signal.pause()", "signal.sigtimedwait((), 1.5); sys.exit(3)"))
     row.seen = None
-    failed = node.resource.run("start", timeout=20)
+    failed = node.run("start", timeout=20)
     assert failed.code == 1
     assert row.disabled

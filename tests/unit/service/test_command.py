@@ -126,3 +126,10 @@ def test_a_user_is_a_name_or_a_number() -> None:
     assert Command(BINARY, user="root").uid() == 0
     assert Command(BINARY, user="12345").uid() == 12345
     assert Command(BINARY, user="no-such-user").uid() is None
+
+
+def test_without_known_arguments_the_binary_itself_is_the_service_and_a_namesake_is_not() -> None:
+    unknown = Command(BINARY, None)
+    assert unknown.matches(["/usr/bin/python3", BINARY, "--config-file=/etc/nova/nova.conf"])
+    assert not unknown.matches(["/usr/bin/python3", f"/opt{BINARY}", "--config-file=/etc/nova/nova.conf"])
+    assert not unknown.matches(["/usr/bin/vim", BINARY])
