@@ -122,7 +122,6 @@ class Store:
     def _locked(self, folder: int, timeout: float) -> Iterator[None]:
         name = names.lock(self.identity.instance)
         self._require_regular(folder, name)
-        _create_private(folder, name)
         lock = FileLock(os.path.join(self.directory, name))
         end = time.monotonic() + timeout
         try:
@@ -133,6 +132,7 @@ class Store:
                 lock.release()  # somebody removed the file while we waited on it: our lock is on nothing
                 if time.monotonic() >= end:
                     raise LockBusy(f"{self.directory}/{name}: replaced by somebody for {timeout:.0f} s")
+            os.chmod(name, 0o600, dir_fd=folder)  # who can open it can lock it; the library is generous
             yield
         except Timeout:
             raise LockBusy(
@@ -240,15 +240,6 @@ def _make_private(directory: str) -> None:
     except FileExistsError:
         return
     os.chmod(directory, 0o700)  # the caller's umask may have taken more away
-
-
-def _create_private(folder: int, name: str) -> None:
-    """A file that others could open they could lock as well; the library would let them read it."""
-    flags = os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        os.close(os.open(name, flags, 0o600, dir_fd=folder))
-    except FileExistsError:
-        return
 
 
 def _read_regular(folder: int, name: str) -> str:
