@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Callable
 from urllib.parse import parse_qs, urlsplit
 
+LOOK_EACH = 0.02
+
 
 @dataclass
 class Request:
@@ -136,6 +138,13 @@ class RequestLog:
             ]
 
     def wait_for(self, condition: Callable[[], bool], timeout: float) -> bool:
-        """Wait until the condition holds; False after `timeout` seconds."""
-        with self._changed:
-            return self._changed.wait_for(condition, timeout)
+        """Wait until the condition holds; False after `timeout` seconds. It may look at anything: rows
+        change without a request too, so it is looked at every few milliseconds."""
+        end = time.monotonic() + timeout
+        while not condition():
+            left = end - time.monotonic()
+            if left <= 0:
+                return False
+            with self._changed:
+                self._changed.wait(min(left, LOOK_EACH))
+        return True

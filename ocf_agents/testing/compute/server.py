@@ -93,6 +93,7 @@ class _Server(ThreadingTCPServer):
         self.listener = listener
         self._open: set[socket.socket] = set()
         self._open_lock = threading.Lock()
+        self._is_closed = False
         super().__init__((listener.host, listener.port), _Handler)
 
     def accept_all(self) -> None:
@@ -100,7 +101,7 @@ class _Server(ThreadingTCPServer):
             try:
                 connection, address = self.socket.accept()
             except OSError:
-                if self.listener.closing.is_set() or self.socket.fileno() < 0:
+                if self._is_closed:
                     return
                 continue
             self.process_request(connection, address)
@@ -118,7 +119,8 @@ class _Server(ThreadingTCPServer):
                 connection.settimeout(None)
             with self._open_lock:
                 self._open.add(connection)
-            _Handler(connection, client_address, self)
+            if not self._is_closed:
+                _Handler(connection, client_address, self)
         except (OSError, ValueError):
             return
         finally:
@@ -127,6 +129,7 @@ class _Server(ThreadingTCPServer):
             connection.close()
 
     def close_all(self) -> None:
+        self._is_closed = True
         _shut(self.socket)
         self.server_close()
         with self._open_lock:

@@ -149,7 +149,7 @@ class Services:
             if not believed_up:
                 return 0.0
             if row.alive:
-                row.trait = disabled if self.clock() >= row.serves_from else row.trait
+                row.trait = disabled
                 return RPC_SECONDS
             row.queued = disabled
             return self.rpc_timeout
