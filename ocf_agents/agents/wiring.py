@@ -39,9 +39,8 @@ class Wiring:
     def lenient(self) -> Guard | None:
         """The guard for stop and monitor: the record's own host first, for that is what ran. Never raises."""
         get = self._call.values.lenient
-        host = store.recorded_host(get("state_dir"), self._call.environment.instance)
         try:
-            return self._guard(host or self.host(), get)
+            return self._guard(self._recorded_host(get) or self.host(), get)
         except (OcfError, OSError) as error:
             self._call.log.warning(f"the row in the cloud is left as it is: {error}")
             return None
@@ -51,7 +50,9 @@ class Wiring:
         return self._make(host, self._call.values.lenient, is_moving)
 
     def _guard(self, host: str, get: Callable[[str], Any]) -> Guard | None:
-        if not (get("disable_on_stop") or get("enable_on_start")):
+        """None when the parameters want nothing of the cloud, and nothing of ours may be under way there."""
+        wants = get("disable_on_stop") or get("enable_on_start")
+        if not wants and not (self._recorded_host(get) and self._has_credentials()):
             return None
         return self._make(host, get, self._is_moving(host))
 
@@ -72,6 +73,12 @@ class Wiring:
             disable_deadline=get("disable_deadline"),
             head_start=get("head_start"),
         )
+
+    def _recorded_host(self, get: Callable[[str], Any]) -> str:
+        return store.recorded_host(get("state_dir"), self._call.environment.instance)
+
+    def _has_credentials(self) -> bool:
+        return self._call.values.given("cloud") or self._call.values.given("auth_url")
 
     def _connect(self, host: str, timeout: float) -> Rows:
         settings = CloudSettings.from_values(self._call.values)

@@ -92,14 +92,20 @@ class Guard:
     def stopped(self, stopping: Stopping) -> None:
         """Notes that the service is gone. A row that moves gets nothing more from this node. Never fails."""
         try:
-            record = self.disk.update(lambda r: self._note_stopped(r, stopping.generation), STOP_LOCK_WAIT)
+            self.disk.update(lambda r: self._note_stopped(r, stopping.generation), STOP_LOCK_WAIT)
         except StoreError as error:
             self.reporter.warning(f"the end of this stop is not on record: {error.text}")
-            record = None
         if self.policy.moves:
-            helpers = [stopping.helper.process] if stopping.helper and stopping.helper.process else []
-            helpers += [record.reconciler.process] if record and record.reconciler else []
-            self.processes.end(helpers, 0.0)
+            self.processes.end(self._workers(stopping), 0.0)
+
+    def _workers(self, stopping: Stopping) -> list[Process]:
+        """Who may send for this node: the helper of this stop, and whoever is on record."""
+        found = [stopping.helper.process] if stopping.helper and stopping.helper.process else []
+        try:
+            recorded = self.disk.load().reconciler
+        except StoreError:
+            recorded = None
+        return [*found, recorded.process] if recorded else found
 
     def _intend_stop(self) -> tuple[Errand | None, int | None]:
         is_taken: list[bool] = []
@@ -180,11 +186,12 @@ class Guard:
             return Conclusion(False, "the service died while the cloud was waited for; nothing was enabled")
         if finish.ending == BLOCKED:
             return Conclusion(False, f"the record cannot be used: {finish.text}")
-        if OURS in (finish.status, record.known.status):
+        if self.policy.enable_on_start and OURS in (finish.status, record.known.status):
             return Conclusion(False, f"the host is still disabled by our own marker: {finish.text}")
         if FOREIGN in (finish.status, self._read_now(record)):
             return Conclusion(False, f"a disable that enable_reasons lists is still in effect: {finish.text}")
-        if any(a.kind == DISABLE and not a.is_presumed for a in record.attempts):
+        is_in_doubt = any(a.kind == DISABLE and not a.is_presumed for a in record.attempts)
+        if self.policy.enable_on_start and is_in_doubt:
             return Conclusion(False, f"a disable of ours may be in effect, the row is unread: {finish.text}")
         if finish.status == NONE:
             return Conclusion(True, f"the cloud has no row for host {self.policy.host!r} yet", True)

@@ -136,3 +136,17 @@ def test_nothing_is_enabled_for_a_service_that_died_while_the_cloud_was_waited_f
     failed = node.run("start", timeout=20)
     assert failed.code == 1
     assert row.disabled
+
+
+def test_what_is_under_way_is_finished_though_the_parameters_want_nothing_any_more(
+    node: Node, cloud: ComputeApi
+) -> None:
+    node.run("start", parameters={"hold": "1s"})
+    assert quiet(node)
+    cloud.fail(faults.commit_late(3.0), method="PUT")
+    assert succeeded(node.run("stop", parameters={"hold": "6s", "head_start": "500ms"}))
+    nothing = {"disable_on_stop": "false", "enable_on_start": "false", "hold": "6s"}
+    assert succeeded(node.run("start", parameters=nothing))
+    assert node.helpers(), "somebody watches the disable that may still land"
+    assert quiet(node, 40)
+    assert node.run("stop", parameters=nothing).code == 0
