@@ -5,7 +5,15 @@ from __future__ import annotations
 
 from labkit.report import Entry
 from labkit.resource import Resource
-from words import HOLD, LONG, assert_disabled_by_us, assert_in_service, assert_stays_in_service, writes
+from words import (
+    HOLD,
+    LONG,
+    assert_asked_little,
+    assert_disabled_by_us,
+    assert_in_service,
+    assert_stays_in_service,
+    writes,
+)
 
 
 def test_stop_and_start(compute: Resource, story: Entry) -> None:
