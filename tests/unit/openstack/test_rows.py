@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Callable
 
 import pytest
@@ -547,6 +551,23 @@ def test_no_line_reaches_stderr(
     rows.enable(row.id)
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("", "")
+
+
+SCRIPT = """
+import sys
+from ocf_agents.openstack.cloud import CloudSettings
+from ocf_agents.openstack.rows import ComputeRows
+auth_url, username, password, project_name = sys.argv[1:]
+settings = CloudSettings(auth_url=auth_url, username=username, password=password, project_name=project_name)
+print(ComputeRows(settings, "node1", timeout=60).read().id)
+"""
+
+
+def test_warnings_of_the_libraries_do_no_harm_even_as_errors(api: ComputeApi, row: ServiceRow) -> None:
+    command = [sys.executable, "-W", "error", "-c", SCRIPT, *api.credentials().values()]
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    shown = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert (shown.stdout, shown.stderr) == (f"{row.id}\n", "")
 
 
 def impatient(rows: ComputeRows) -> ComputeRows:
