@@ -54,8 +54,11 @@ def read(path: str) -> Record | None:
 
 
 def write(path: str, record: Record) -> None:
-    """Write the file atomically, mode 0644. The directory must exist. Raises OSError."""
-    temporary = f"{path}.{os.getpid()}.tmp"
+    """Write the file atomically, mode 0644. The directory must exist. Raises OSError.
+
+    For one writer at a time. What it was killed at is replaced by the next one, not left beside.
+    """
+    temporary = f"{path}.tmp"
     _unlink(temporary)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, 0o600)

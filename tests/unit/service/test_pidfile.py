@@ -62,6 +62,19 @@ def test_a_failed_write_leaves_nothing_beside(path: Path) -> None:
     assert os.listdir(path.parent) == ["x.pid"]
 
 
+def test_what_a_killed_writer_left_is_gone_after_the_next(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def die(*arguments: object) -> None:
+        raise SystemExit
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(os, "rename", die)
+        patch.setattr(os, "getpid", lambda: 99)
+        pidfile.write(str(path), RECORD)
+    assert len(os.listdir(path.parent)) == 1
+    pidfile.write(str(path), RECORD)
+    assert os.listdir(path.parent) == ["x.pid"]
+
+
 GOOD = b"4321\nstart=9\nboot=b\nuid=0\nrun=r\narg=/x\n"
 
 
