@@ -12,6 +12,7 @@ from labkit.resource import Resource
 from labkit.tap import Request
 from words import (
     HOLD,
+    assert_asked_little,
     assert_disabled_by_us,
     assert_in_service,
     assert_stays_in_service,
