@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from pytest_mock import MockerFixture
 
 from ocf_agents.service import pidfile
 from ocf_agents.service.pidfile import Record
@@ -62,15 +63,13 @@ def test_a_failed_write_leaves_nothing_beside(path: Path) -> None:
     assert os.listdir(path.parent) == ["x.pid"]
 
 
-def test_what_a_killed_writer_left_is_gone_after_the_next(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def die(*arguments: object) -> None:
-        raise SystemExit
-
-    with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(os, "rename", die)
-        patch.setattr(os, "getpid", lambda: 99)
+def test_what_a_killed_writer_left_is_gone_after_the_next(path: Path, mocker: MockerFixture) -> None:
+    mocker.patch.object(os, "rename", side_effect=SystemExit)
+    mocker.patch.object(os, "getpid", return_value=99)
+    with pytest.raises(SystemExit):
         pidfile.write(str(path), RECORD)
-    assert len(os.listdir(path.parent)) == 1
+    assert len(os.listdir(path.parent)) == 1, "the test left nothing to be found"
+    mocker.stopall()
     pidfile.write(str(path), RECORD)
     assert os.listdir(path.parent) == ["x.pid"]
 
