@@ -265,8 +265,9 @@ def _pause(state: State, now: Instant, pause: Pause, ending: str = TOO_LATE) -> 
     left = state.last_look - now.seconds
     if left <= 0:
         return state, Finish(ending, state.status, text=state.text)
-    floor = min(pause.floor, left)
-    return state, Pause(floor, min(pause.spread, left - floor))
+    if pause.floor + pause.spread >= left:  # not a part of what is left each time: that is a burst of looks
+        return state, Pause(left, 0.0)
+    return state, pause
 
 
 def _backoff(state: State) -> float:
