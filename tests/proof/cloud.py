@@ -19,9 +19,10 @@ OTHERS = {
     "disable": "RAM swap",
     "disable silently": None,
     "empty reason": "",
-    "edit": "edited by hand",
+    "edit": "seen by Ann: ",
     "nova": "AUTO: Connection to libvirt lost",
     "tool": "evacuation tool",
+    "neighbour": str(marker.make("another-resource", "c1", "2026-11-30T00:00:00Z", "0" * 16)),
 }
 FIRST_REPORT, REPORT_INTERVAL, BELIEVED_FOR = 13.0, 10.0, 60.0
 
@@ -76,19 +77,27 @@ class Cloud:
 
     # what may happen to requests
 
-    def add_options(self, options: list[Any]) -> None:
+    def add_options(self, options: list[Any]) -> bool:
+        """What may happen to requests whose clients wait; whether one may take effect."""
         left = self.world.left
+        is_seen = False
         for request in self.requests:
             if request.client is None or request.answer is not None:
                 continue
             if not request.has_landed:
                 options.append(("land", request))
+                is_seen = True
                 if left["refused"]:
                     options.append(("refuse", request))
             else:
                 options.append(("answer", request))
             if left["lost"] or request.charged:
                 options.append(("reset", request))
+        return is_seen
+
+    def misses(self, later: float) -> bool:
+        """Whether a late request can take effect until then, and not afterwards."""
+        return any(r.client is None and r.deadline < later for r in self.requests)
 
     def late(self) -> list[Request]:
         """Requests without a client that may take effect now."""
@@ -188,7 +197,7 @@ class Cloud:
         if act == "enable":
             return row.disabled
         if act == "edit":
-            return row.disabled and row.reason != OTHERS["edit"]
+            return row.disabled and not (row.reason or "").startswith("seen by Ann")
         if act == "tool":
             return self.status == "ours"
         return not (row.disabled and row.reason == OTHERS[act])
@@ -209,7 +218,10 @@ class Cloud:
             self.row = None
         elif row is not None:
             is_disabled = act != "enable"
-            self.row = Row(row.id, is_disabled, OTHERS.get(act), forced_down=row.forced_down)
+            reason = OTHERS.get(act)
+            if act == "edit":
+                reason = f"{reason}{row.reason}"
+            self.row = Row(row.id, is_disabled, reason, forced_down=row.forced_down)
 
     # what a client sees
 
@@ -235,8 +247,9 @@ class SimulatedRows:
 
     def read(self) -> Row | None:
         proc = self.proc
-        proc.wait("read the row")
         world = proc.world
+        proc.served = world.service is not None
+        proc.wait("read the row")
         world.watch.no_business(proc)
         if world.left["unread"]:
             number = world.chooser.inner(3)

@@ -16,6 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from filelock import Timeout
 
+from ocf_agents.guard import names, store
+from ocf_agents.guard.record import Record
+from ocf_agents.guard.store import Change
+
 if TYPE_CHECKING:
     from tests.proof.machine import Proc, World
 
@@ -199,6 +203,9 @@ class SimulatedOs:
     def mkdir(self, path: str, mode: int) -> None:
         raise FileExistsError(errno.EEXIST, "File exists", path)
 
+    def chmod(self, path: str, mode: int, *, dir_fd: int | None = None) -> None:
+        pass
+
     def makedirs(self, path: str, mode: int, exist_ok: bool) -> None:
         pass
 
@@ -262,11 +269,11 @@ class SimulatedLock:
 
     world: World
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, **options: Any) -> None:
         self._path = path
         self._fd = -1
 
-    def acquire(self, timeout: float, poll_interval: float) -> None:
+    def acquire(self, timeout: float, **options: Any) -> None:
         world = self.world
         proc = world.current
         assert proc is not None
@@ -275,7 +282,11 @@ class SimulatedLock:
         if not is_free:
             raise Timeout(self._path)
         disk.owner = proc
-        self._fd = proc.open(disk.names[self._path.rpartition("/")[2]])
+        name = self._path.rpartition("/")[2]
+        if name not in disk.names:  # the library makes it
+            disk.names[name] = disk.make(durable=True)
+            disk.note("link", name, disk.names[name])
+        self._fd = proc.open(disk.names[name])
 
     def release(self) -> None:
         world = self.world
@@ -285,3 +296,42 @@ class SimulatedLock:
             world.disk.owner = None
             if not proc.is_dead:
                 world.watch.has_written(proc)
+
+
+class QuickStore:
+    """The store's two verbs as one step each, for worlds in which nothing can happen inside of them.
+
+    What the real store does under crashes, frozen owners of its lock and power losses is tried in
+    the worlds that have such. This one saves two thirds of the time of the others.
+    """
+
+    def __init__(self, proc: Proc, empty: Record) -> None:
+        self._proc, self._empty = proc, empty
+        self._name, self._flag = names.record(empty.resource), names.flag(empty.resource)
+
+    def load(self) -> Record:
+        self._proc.wait("load")
+        return self._read()
+
+    def update(self, change: Change, timeout: float) -> Record:
+        proc = self._proc
+        proc.wait("lock")
+        before = self._read()
+        after = change(before)
+        if after is not None and after != before:
+            disk = proc.world.disk
+            disk.names[self._name].data = disk.names[self._name].durable = store.encode(after).encode()
+            if after.is_quiet:
+                disk.names.pop(self._flag, None)
+            elif self._flag not in disk.names:
+                disk.names[self._flag] = disk.make(durable=True)
+            disk.signature = None
+        proc.world.watch.has_written(proc)
+        return before if after is None else after
+
+    def _read(self) -> Record:
+        inode = self._proc.world.disk.names.get(self._name)
+        if inode is None:
+            return self._empty
+        self._proc.saw(inode.data)
+        return store.decode(inode.data.decode())

@@ -101,6 +101,8 @@ class Watch:
 
     def sends(self, proc: Proc, request: Request) -> None:
         """Invariant 5: the attempt is on disk, whatever a power loss would keep."""
+        if request.kind == ENABLE and not proc.served:
+            raise Violation("3", "an enable is sent for a service that did not run when the look began")
         for files in self.world.disk.outcomes():
             record = self._decoded(files)
             if record is None or not self._has_attempt(record, proc, request):
@@ -228,7 +230,7 @@ class Watch:
             raise Violation("3", "our disable is left on a person's reason without a word")
         if self.claim == "read":
             self.exempt(ROW_SEVEN, "3", text)
-        elif self.remembered is None or self.remembered[0] < self.fallen_on:
+        elif self.remembered is not None and self.remembered[0] < self.fallen_on:
             self.exempt(ENABLED_UNSEEN, "3", text)
         else:
             raise Violation("3", text + " (a reason is remembered that is no more)")

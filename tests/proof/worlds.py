@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The worlds that are searched: small ones exhaustively, large ones by chance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.proof.machine import Bounds
+
+EVERYBODY = ("disable", "disable silently", "empty reason", "enable", "edit", "nova", "tool", "neighbour")
+NOVA = ("re-create", "re-create disabled", "delete", "nova")
+CYCLE = ("stop", "start", "stop", "start")
+HARD = ("stop", "start", "stop", "overlap", "start")
+
+SMALL = (
+    Bounds("calm", script=CYCLE, is_quick=True),
+    Bounds("acts", acts=1, others=EVERYBODY, is_quick=True),
+    Bounds("acts-two", acts=2, others=EVERYBODY, is_quick=True),
+    Bounds("nova", acts=2, others=NOVA, lost=0, is_quick=True),
+    Bounds("lost", lost=1, is_quick=True),
+    Bounds("refused", refused=1, lost=0, is_quick=True),
+    Bounds("unread", unread=1, is_quick=True),
+    Bounds("power", power=1),
+    Bounds("lost-record", power=1, losses=1, lost=1),
+    Bounds("frozen", freezes=1, lost=0, is_quick=True),
+    Bounds("races", freezes=0, kills=0, is_fine=True, script=HARD),
+    Bounds("frozen-lock", freezes=1, is_fine=True),
+    Bounds("deaths", deaths=1, is_quick=True),
+    Bounds("by-hand", by_hand=1, script=("stop",), lost=0, is_quick=True),
+)
+
+MIDDLE = (
+    Bounds("lost-repeats", lost=1, repeats=1, is_quick=True),
+    Bounds("lost-acts", lost=1, acts=1, is_quick=True),
+    Bounds("lost-two", lost=2, is_quick=True),
+    Bounds("lost-cycle", lost=1, script=CYCLE, is_quick=True),
+    Bounds("slow", lost=1, repeats=1, api_timeout=60.0, start_timeout=200.0, is_quick=True),
+    Bounds("kills", kills=1),
+    Bounds("unread-kill", unread=1, kills=1, lost=1, is_quick=True),
+    Bounds("lost-acts-two", lost=1, acts=2, is_quick=True),
+    Bounds("lost-acts-crash", lost=1, acts=1, power=1),
+)
+
+WILD = Bounds(
+    "wild", script=("stop", "start", "stop", "start", "stop", "overlap", "start"), lost=3, repeats=1, refused=1, unread=2,
+    kills=2, power=1, losses=1, freezes=2, acts=3, others=EVERYBODY + NOVA, ticks=2, by_hand=1, deaths=1, failures=1,
+    no_spawns=1, recoveries=6, is_fine=True,
+)  # fmt: skip
+WILD_AND_REAL = replace(
+    WILD, name="wild and real", is_real=True, hold=300.0, start_timeout=240.0, disable_deadline=3600.0
+)
+
+ALL = {bounds.name: bounds for bounds in (*SMALL, *MIDDLE, WILD, WILD_AND_REAL)}
