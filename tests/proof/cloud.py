@@ -57,23 +57,22 @@ class Cloud:
     def __init__(self, world: World) -> None:
         self.world = world
         self.row: Row | None = Row("row-1", disabled=False, forced_down=world.bounds.forced_down)
+        self.is_ours = False
         self.acts = 0
         self.rows_made = 1
         self.requests: list[Request] = []
 
     def state(self) -> Any:
-        return (self.row, self.acts, tuple(r.state() for r in self.requests))
+        return (self.row, self.is_ours, self.acts, tuple(r.state() for r in self.requests))
 
     @property
     def status(self) -> str:
-        row = self.row
-        if row is None:
+        """What the row is, by who wrote it, whatever its text looks like."""
+        if self.row is None:
             return "none"
-        if not row.disabled:
+        if not self.row.disabled:
             return "enabled"
-        found = marker.parse(row.reason)
-        policy = self.world.policy
-        return "ours" if found and found.belongs_to(policy.resource, policy.host) else "foreign"
+        return "ours" if self.is_ours else "foreign"
 
     # what may happen to requests
 
@@ -88,7 +87,7 @@ class Cloud:
                 options.append(("land", request))
                 is_seen = True
                 if left["refused"]:
-                    options.append(("refuse", request))
+                    options += [("refuse", request), ("forbid", request)]
             else:
                 options.append(("answer", request))
             if left["lost"] or request.charged:
@@ -145,9 +144,11 @@ class Cloud:
             slow = world.now - request.sent > 30
             request.answer = Answer(REFUSED, "404") if request.is_missed else Answer(APPLIED)
             request.is_definite = not slow
-        elif kind == "refuse":
+        elif kind in ("refuse", "forbid"):
             world.spend("refused")
-            request.answer, request.lands_left = Answer(REFUSED, "409"), 0
+            is_final = kind == "forbid"
+            request.answer = Answer(REFUSED, "403" if is_final else "409", permanent=is_final)
+            request.lands_left = 0
             request.is_definite = world.now - request.sent <= 30
         else:
             world.spend("lost", int(not request.charged))
@@ -170,6 +171,7 @@ class Cloud:
             return
         world.tell(f"a {request.kind} lands{again} on a row that is {self.status}")
         world.watch.lands(request)
+        self.is_ours = request.kind == DISABLE
         self.row = Row(row.id, request.kind == DISABLE, request.reason, forced_down=row.forced_down)
         world.is_idle = None
         self.tidy()
@@ -206,6 +208,7 @@ class Cloud:
         self.acts += 1
         row = self.row
         self.world.watch.others_act()
+        self.is_ours = False
         self.world.is_idle = None
         self.world.tell(f"somebody else: {act}")
         if act in ("re-create", "re-create disabled"):

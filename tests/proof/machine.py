@@ -341,7 +341,7 @@ class World:
             self._resume(option[1])
         elif kind == "time":
             self._pass_time(option[1])
-        elif kind in ("land", "late", "answer", "refuse", "reset"):
+        elif kind in ("land", "late", "answer", "refuse", "forbid", "reset"):
             self.cloud.do(kind, option[1])
         elif kind == "cluster":
             self._next_action()
@@ -461,6 +461,7 @@ class World:
                 self.spend("kills")
                 self.tell(f"{self.name(proc)} is killed before {what}")
                 proc.is_dead = True
+                self.watch.crashed({name: inode.data for name, inode in self.disk.names.items()})
                 raise GreenletExit
         if self.left["power"] and proc in self.procs:
             outcomes = self.disk.outcomes()
@@ -481,7 +482,10 @@ class World:
             self.spend("losses")
             self.watch.record_lost()
             files = {}
-        self.tell(f"the power fails; on disk: {self._describe(files)}")
+            self.tell("the power fails, and the disk is lost")
+        else:
+            self.tell(f"the power fails; on disk: {self._describe(files)}")
+            self.watch.crashed(files)
         files = {names.lock(RESOURCE): b"", **files}
         self.disk = Directory(files, keeps_everything=not self.left["power"])
         self.service = self.action = None
@@ -587,6 +591,7 @@ class _Clock:
 
     def pause(self, floor: float, spread: float) -> None:
         world = self.proc.world
+        self.proc.reading = None  # whoever has slept has to read again before he writes
         self.proc.wait("pause", ready=never, timer=world.now + floor + spread * world.chooser.jitter())
 
     def token(self) -> str:

@@ -73,16 +73,6 @@ MUTANTS = (
         ),
     ),
     mutant(
-        "an enable without a reading",
-        "acts",
-        (
-            "reading",
-            "    status = seen.status(policy)\n    if status != UNKNOWN",
-            "    status = OURS if record.want == ENABLED and record.known.generation != record.generation"
-            " else seen.status(policy)\n    if status != UNKNOWN",
-        ),
-    ),
-    mutant(
         "the record is believed before the row",
         "acts",
         (
@@ -90,6 +80,11 @@ MUTANTS = (
             "    status = seen.status(policy)\n    if status != UNKNOWN",
             "    status = OURS if record.known.status == OURS else seen.status(policy)\n    if status != UNKNOWN",
         ),
+    ),
+    mutant(
+        "a write rests on an old reading",
+        "frozen-acts",
+        ("reading", "age is None or age > policy.api_timeout + STALE_AFTER", "False"),
     ),
     mutant(
         "every disable is taken for ours",
@@ -309,7 +304,7 @@ MUTANTS = (
     ),
     mutant(
         "a monitor reads the row",
-        "lost",
+        "by-hand",
         (
             "guard",
             "        if record.is_empty:\n            return\n",
@@ -318,7 +313,7 @@ MUTANTS = (
     ),
     mutant(
         "a stop sends nothing",
-        "calm",
+        "stopped",
         ("guard", "        helper = self._send(errand) if errand else None\n", "        helper = None\n"),
     ),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from tests.proof.watch import Violation, Watch
 
 WEIGHTS = {
     "run": 12.0, "answer": 12.0, "land": 12.0, "time": 12.0, "cluster": 4.0, "end": 3.0, "late": 1.5, "act": 0.5,
-    "reset": 1.0, "refuse": 0.5, "kill": 0.08, "freeze": 0.25, "thaw": 0.5, "tick": 0.3, "power": 0.03, "by hand": 0.5,
+    "reset": 1.0, "refuse": 0.4, "forbid": 0.2, "kill": 0.08, "freeze": 0.25, "thaw": 0.5, "tick": 0.3, "power": 0.03, "by hand": 0.5,
     "death": 0.1,
 }  # fmt: skip
 

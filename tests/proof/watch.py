@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tests.proof.cloud import Request
     from tests.proof.machine import Proc, World
 
+STALE_AFTER = 2.0
+"""Seconds, beyond the API's timeout, that may go by between a reading and the write that it leads to."""
+
 STOP_AT_MOST = 7.5
 """Seconds: the head start, twice the wait for the lock, and a little."""
 
@@ -75,7 +78,7 @@ class Watch:
 
     def has_read(self, proc: Proc) -> None:
         cloud = self.world.cloud
-        proc.reading = (cloud.acts, cloud.status, False)
+        proc.reading = (cloud.acts, cloud.status, False, self.world.now)
         proc.last = cloud.status
 
     def has_applied(self, proc: Proc, kind: str) -> None:
@@ -89,8 +92,10 @@ class Watch:
         helper = record.reconciler if record else None
         if not record or not helper or helper.process != proc.process or helper.generation != record.generation:
             return
-        acts, status, _ = proc.reading
-        proc.reading = (acts, status, True)
+        acts, status, _, at = proc.reading
+        proc.reading = (acts, status, True, at)
+        if self.world.now - at > self.world.policy.api_timeout + STALE_AFTER:
+            proc.reading = None  # too old to write on
         self.noted = (acts, status)
         if status == "foreign":
             self.remembered = (acts, status)
@@ -164,6 +169,11 @@ class Watch:
         self.is_lost = True
         self.claim = self.claim and "unread"
         self.remembered = None
+
+    def crashed(self, files: dict[str, bytes]) -> None:
+        """A crash leaves the old record or the new one."""
+        if self._decoded(files) is None and not self.is_lost:
+            raise Violation("6", "a crash leaves no usable record")
 
     def warned(self) -> None:
         self.has_warned = True

@@ -14,6 +14,7 @@ HARD = ("stop", "start", "stop", "overlap", "start")
 
 SMALL = (
     Bounds("calm", script=CYCLE, is_quick=True),
+    Bounds("stopped", script=("stop",), lost=1, refused=1, is_quick=True),
     Bounds("acts", acts=1, others=EVERYBODY, is_quick=True),
     Bounds("acts-two", acts=2, others=EVERYBODY, is_quick=True),
     Bounds("nova", acts=2, others=NOVA, lost=0, is_quick=True),
@@ -26,7 +27,7 @@ SMALL = (
     Bounds("races", freezes=0, kills=0, is_fine=True, script=HARD),
     Bounds("frozen-lock", freezes=1, is_fine=True),
     Bounds("deaths", deaths=1, is_quick=True),
-    Bounds("by-hand", by_hand=1, script=("stop",), lost=0, is_quick=True),
+    Bounds("by-hand", by_hand=1, script=("stop",), lost=1, is_quick=True),
 )
 
 MIDDLE = (
@@ -35,6 +36,7 @@ MIDDLE = (
     Bounds("lost-two", lost=2, is_quick=True),
     Bounds("lost-cycle", lost=1, script=CYCLE, is_quick=True),
     Bounds("slow", lost=1, repeats=1, api_timeout=60.0, start_timeout=200.0, is_quick=True),
+    Bounds("frozen-acts", freezes=1, acts=1, is_quick=True),
     Bounds("kills", kills=1),
     Bounds("unread-kill", unread=1, kills=1, lost=1, is_quick=True),
     Bounds("lost-acts-two", lost=1, acts=2, is_quick=True),
