@@ -12,21 +12,18 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import queue
 import shutil
 import sys
-import tempfile
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Callable
 
-from ocf_agents.testing.compute_api import ComputeApi, faults
-from ocf_agents.testing.node import wait_for
+from ocf_agents.testing.compute_api import faults
+from ocf_agents.testing.node import kill, wait_for
 
+from .stage import WORKERS, Job, Stage, play
 from .victim import Point, Victim
 
 REASON = "RAM swap, ticket 4711 (Zoë)"
@@ -49,6 +46,10 @@ class Story:
     reason: str | None = None
     parameters: dict[str, str] = field(default_factory=dict)
     recoveries: tuple[str, ...] = ("start", "stop start", "reboot start")
+
+    @property
+    def key(self) -> str:
+        return f"{self.name} ({self.role})"
 
 
 @dataclass(frozen=True)
@@ -170,78 +171,50 @@ STORIES = (
 )
 
 
-class Stage:
-    """Where one case after the other is played: one node with a cloud of its own.
-
-    A case that ends well leaves it as the next one needs it; after another one it is set up afresh.
-    """
-
-    def __init__(self, root: Path, parameters: dict[str, str]) -> None:
-        self.root, self.parameters = root, parameters
-        self._count = itertools.count()
-        self._set_up()
-
-    def _set_up(self) -> None:
-        self.cloud = ComputeApi(report_interval=1.0)
-        self.cloud.start()
-        root = self.root / f"n{next(self._count)}"
-        self.victim = Victim(root, self.cloud, "cmp-7", **self.parameters)
-        self.victim.act("start")
-        self.victim.wait_for_quiet()
-
-    def close(self) -> None:
-        self.victim.destroy()
-        self.cloud.close()
-
-    def find_points(self, story: Story) -> list[Point]:
-        """What there is to be tried: the story without a kill."""
-        victim = self._prepared(story)
-        story.act(victim)
-        victim.wait_for_quiet()
-        points = victim.points(story.role)
-        assert points, f"{story.name}: no process with the role {story.role}"
-        assert not self._recover(story, "start"), f"{story.name}, undisturbed"
-        return points
-
-    def play(self, case: Case) -> list[str] | None:
-        """What is wrong in the end; None when the point was not reached this time."""
-        story, victim = case.story, self._prepared(case.story)
-        victim.plan(case.point.role, case.point.index, case.when)
-        story.act(victim)
-        has_fired = victim.has_fired()
-        victim.forget_plan()
-        complaints = self._recover(story, case.recovery)
-        return complaints if complaints or has_fired else None
-
-    def _prepared(self, story: Story) -> Victim:
-        victim = self.victim
-        victim.forget_points()
-        story.prepare(victim)
-        victim.wait_for_quiet() if story.prepare is nothing else None
-        victim.forget_points()
-        return victim
-
-    def _recover(self, story: Story, recovery: str) -> list[str]:
-        victim = self.victim
-        complaints = []
-        probe = victim.pacemaker.probe()
-        if probe.code not in (0, 1, 7):
-            complaints.append(f"probe: {probe}")
-        for action in recovery.split():
-            complaints += _recovered(victim, action)
-        self.cloud.heal()
-        complaints += victim.complaints(reason=story.reason)
-        if complaints:
-            complaints.append(victim.history())
-            self.close()
-            self._set_up()
-        elif story.reason is not None:
-            victim.row.disabled, victim.row.reason = False, None
-            victim.row.trait = False
-        return complaints
+# how it is played
 
 
-def _recovered(victim: Victim, action: str) -> list[str]:
+def find_points(story: Story, stage: Stage) -> list[Point]:
+    """What there is to be tried: the story without a kill."""
+    victim = stage.victim
+    story.prepare(victim)
+    victim.forget_points()
+    story.act(victim)
+    victim.wait_for_quiet()
+    points = victim.points(story.role)
+    assert points, f"{story.key}: there was no such process"
+    recover(stage, story, "start")
+    return points
+
+
+def strike(case: Case, stage: Stage) -> bool:
+    """Play the case: whether its point was reached. AssertionError when something is wrong in the end."""
+    story, victim = case.story, stage.victim
+    story.prepare(victim)
+    victim.plan(case.point.role, case.point.index, case.when)
+    story.act(victim)
+    has_fired = victim.has_fired()
+    victim.forget_plan()
+    recover(stage, story, case.recovery)
+    return has_fired
+
+
+def recover(stage: Stage, story: Story, recovery: str) -> None:
+    """What a cluster does next; then all must be right."""
+    victim = stage.victim
+    probe = victim.pacemaker.probe()
+    complaints = [] if probe.code in (0, 1, 7) else [f"probe: {probe}"]
+    for action in recovery.split():
+        complaints += _acted(victim, action)
+    stage.cloud.heal()
+    complaints += victim.complaints(reason=story.reason)
+    if complaints:
+        raise AssertionError("\n".join([*complaints, victim.history()]))
+    if story.reason is not None:
+        victim.operator_enables()
+
+
+def _acted(victim: Victim, action: str) -> list[str]:
     if action == "reboot":
         victim.end_helpers()
         for pid in victim.daemons():
@@ -252,147 +225,79 @@ def _recovered(victim: Victim, action: str) -> list[str]:
     return [] if result.code == 0 else [f"{action}: {result}"]
 
 
-def kill(pid: int) -> None:
-    from ocf_agents.testing.node import kill as end
-
-    end(pid)
-
-
 def cases(story: Story, points: Sequence[Point], every: int, offset: int = 0) -> list[Case]:
-    """All of the product with `every` 1; otherwise each so many-th point that matters, each in one way.
+    """The whole product with `every` 1; otherwise each so many-th point that matters, each in one way.
 
-    The ways take turns, so that all are seen.
+    The ways take turns, so that all of them are seen; `offset` is where that begins.
     """
+    ways = list(itertools.product(story.recoveries, ("after", "before")))
     if every == 1:
-        ways = itertools.product(points, ("before", "after"), story.recoveries)
-        return [Case(story, point, when, recovery) for point, when, recovery in ways]
+        return [Case(story, point, when, then) for point in points for then, when in ways]
     chosen = [point for point in points if not point.what.startswith(TRIVIAL)][offset % every :: every]
-    turns = itertools.cycle(itertools.product(story.recoveries, ("after", "before")))
-    for _ in range(offset):
-        next(turns)
-    return [Case(story, point, when, recovery) for point, (recovery, when) in zip(chosen, turns)]
+    turns = itertools.islice(itertools.cycle(ways), offset, None)
+    return [Case(story, point, when, then) for point, (then, when) in zip(chosen, turns)]
 
 
 @dataclass
 class Tally:
-    """What was found and tried, for each story and role."""
+    """What was found and tried, for each story and role, and what went wrong."""
 
     found: Counter[str] = field(default_factory=Counter)
     tried: Counter[str] = field(default_factory=Counter)
     missed: Counter[str] = field(default_factory=Counter)
-    failures: list[tuple[Case | Story, list[str]]] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
 
     def lines(self) -> list[str]:
-        return [
+        """A table, and its sum."""
+        table = [
             f"{name:<58} {self.found[name]:>4} points, {self.tried[name]:>4} kills"
             + (f", {self.missed[name]} not reached" if self.missed[name] else "")
             for name in self.found
         ]
+        return [
+            *table,
+            f"{sum(self.found.values())} points found, {sum(self.tried.values())} kills, {len(self.failures)} wrong",
+        ]
 
 
-def key(story: Story) -> str:
-    return f"{story.name} ({story.role})"
-
-
-def run(
-    stories: Iterable[Story],
-    *,
-    every: int,
-    workers: int,
-    tell: Callable[[str], None] = print,
-    root: Path | None = None,
-) -> Tally:
-    """Play all cases of the stories; the stories are shared out among the workers."""
-    tally, lock = Tally(), threading.Lock()
-    tasks: queue.Queue[tuple[Story, list[Case] | None]] = queue.Queue()
-    open_stories = list(stories)
-    for story in open_stories:
-        tasks.put((story, None))
-    left = [len(open_stories)]
-
-    def work(number: int, top: Path) -> None:
-        stages: dict[tuple[tuple[str, str], ...], Stage] = {}
-        try:
-            while True:
-                try:
-                    story, todo = tasks.get(timeout=0.5)
-                except queue.Empty:
-                    with lock:
-                        if left[0] == 0:
-                            return
-                    continue
-                kind = tuple(sorted(story.parameters.items()))
-                if kind not in stages:
-                    stages[kind] = Stage(top / f"{number}-{len(stages)}", story.parameters)
-                try:
-                    todo = _one(stages[kind], story, todo)
-                finally:
-                    with lock:
-                        left[0] -= 1
-                del todo
-        finally:
-            for stage in stages.values():
-                stage.close()
-
-    def _one(stage: Stage, story: Story, todo: list[Case] | None) -> None:
-        if todo is None:
-            try:
-                points = stage.find_points(story)
-            except AssertionError as error:
-                with lock:
-                    tally.failures.append((story, [str(error)]))
-                return
-            todo = cases(story, points, every, offset=open_stories.index(story))
-            with lock:
-                tally.found[key(story)] = len(points)
-                left[0] += len(todo)
-            for case in todo:
-                tasks.put((story, [case]))
-            return
-        (case,) = todo
-        try:
-            complaints = stage.play(case)
-        except AssertionError as error:
-            complaints = [f"AssertionError: {error}"]
-            stage.close()
-            stage._set_up()
-        with lock:
-            if complaints is None:
-                tally.missed[key(story)] += 1
-            else:
-                tally.tried[key(story)] += 1
-            if complaints:
-                tally.failures.append((case, complaints))
-                tell(f"WRONG {case}\n  " + "\n  ".join(complaints))
-
-    with tempfile.TemporaryDirectory(dir=root) as directory:
-        threads = [threading.Thread(target=work, args=(n, Path(directory))) for n in range(workers)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+def run(stories: Sequence[Story], every: int, workers: int = WORKERS, offset: int = 0) -> Tally:
+    """Find the points of each story, then play its cases."""
+    tally = Tally()
+    found = play([Job(lambda stage, s=s: find_points(s, stage), s.parameters) for s in stories], workers)
+    todo: list[Case] = []
+    for number, (story, points) in enumerate(zip(stories, found)):
+        if isinstance(points, AssertionError):
+            tally.failures.append(f"{story.key}, undisturbed: {points}")
+        else:
+            tally.found[story.key] = len(points)
+            todo += cases(story, points, every, number + offset)
+    results = play([Job(lambda stage, c=c: strike(c, stage), c.story.parameters) for c in todo], workers)
+    for case, result in zip(todo, results):
+        if isinstance(result, AssertionError):
+            tally.failures.append(f"{case}: {result}")
+        (tally.missed if result is False else tally.tried)[case.story.key] += 1
     return tally
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    """Exit code 0 when something was tried and nothing was wrong."""
+    parser = argparse.ArgumentParser(prog="python3 -m tests.crashes.killing")
     parser.add_argument("--every", type=int, default=8, help="each so many-th point; 1: all, in all ways")
-    parser.add_argument("--workers", type=int, default=6)
-    parser.add_argument("story", nargs="*", help="words of the stories' names, or role=ROLE; default: all")
+    parser.add_argument("--offset", type=int, default=0, help="which of them")
+    parser.add_argument("--workers", type=int, default=WORKERS)
+    parser.add_argument("story", nargs="*", help="words of the stories' names or role=ROLE; default: all")
     options = parser.parse_args(arguments)
-    chosen = [s for s in STORIES if all(_is_meant(s, w) for w in options.story)]
+    chosen = [story for story in STORIES if all(_is_meant(story, word) for word in options.story)]
     begin = time.monotonic()
-    tally = run(chosen, every=options.every, workers=options.workers)
-    print("\n".join(tally.lines()))
-    print(
-        f"{sum(tally.found.values())} points found, {sum(tally.tried.values())} kills,"
-        f" {len(tally.failures)} wrong, {time.monotonic() - begin:.0f} s"
-    )
-    return 1 if tally.failures or not sum(tally.tried.values()) else 0
+    tally = run(chosen, options.every, options.workers, options.offset)
+    for failure in tally.failures:
+        print("WRONG", failure)
+    print("\n".join(tally.lines()), f"in {time.monotonic() - begin:.0f} s")
+    return 0 if tally.tried and not tally.failures else 1
 
 
 def _is_meant(story: Story, word: str) -> bool:
-    return word.removeprefix("role=") == story.role if word.startswith("role=") else word in story.name
+    return word == f"role={story.role}" or word in story.name
 
 
 if __name__ == "__main__":

@@ -10,10 +10,8 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ocf_agents.guard import record as records
 from ocf_agents.testing.compute_api import ComputeApi, ServiceRow
@@ -23,7 +21,7 @@ from ocf_agents.testing.run import Result
 AGENT = Path(__file__).parents[2] / "heartbeat" / "nova-compute"
 HOOK = Path(__file__).with_name("hook.py")
 PARAMETERS = {"hold": "1s", "api_timeout": "2s", "head_start": "1s", "disable_deadline": "20s"}
-NOT_A_FILE_OF_OURS = (".json", ".lock", ".history.jsonl")
+LASTING_FILES = (".json", ".lock", ".history.jsonl")
 
 
 @dataclass(frozen=True)
@@ -101,12 +99,27 @@ class Victim(Node):
     def operator_disables(self, reason: str | None) -> None:
         self.row.disabled, self.row.reason = True, reason
 
+    def operator_enables(self) -> None:
+        self.row.disabled, self.row.reason, self.row.trait = False, None, False
+
     def daemons(self) -> list[int]:
         mark = os.fsencode(self.binary)
         return [pid for pid in all_pids() if mark in command_line(pid) and is_running(pid)]
 
+    def record(self) -> records.Record:
+        """Raises OSError or Unusable."""
+        return records.decode((self.state_dir / "nova-compute.json").read_text())
+
+    def is_quiet(self) -> bool:
+        """No helper works, by its looks or by the record: while it is executed it has no looks."""
+        try:
+            helper = self.record().reconciler
+        except (OSError, records.Unusable):
+            helper = None
+        return not (helper and is_running(helper.process.pid)) and not self.helpers()
+
     def wait_for_quiet(self, seconds: float = 30.0) -> bool:
-        return wait_for(lambda: not self.helpers(), seconds)
+        return wait_for(self.is_quiet, seconds)
 
     def destroy(self) -> None:
         for pid in [*self.helpers(), *self.daemons()]:
@@ -135,19 +148,16 @@ class Victim(Node):
         return [] if row.may_be_chosen else [f"not enabled: {row}"]
 
     def _record_complaints(self) -> list[str]:
-        path = self.state_dir / "nova-compute.json"
         try:
-            record = records.decode(path.read_text())
+            record = self.record()
         except (OSError, records.Unusable) as error:
             return [f"the record: {error}"]
-        if not record.is_quiet:
-            return [f"the record is not at rest: {path.read_text()}"]
-        return []
+        return [] if record.is_quiet else [f"the record is not at rest: {record}"]
 
     def _leftovers(self) -> list[str]:
         found = []
         for name in sorted(os.listdir(self.state_dir)):
-            if not name.endswith(NOT_A_FILE_OF_OURS) and ".bad-" not in name:
+            if not name.endswith(LASTING_FILES) and ".bad-" not in name:
                 found.append(f"left in the state directory: {name}")
         for name in sorted(os.listdir(self.run_dir)):
             if not name.endswith((".pid", ".lock")):
@@ -160,6 +170,7 @@ class Victim(Node):
         tracebacks = self.hooks / "tracebacks"
         if tracebacks.exists():
             found.append("a traceback: " + tracebacks.read_text())
+            tracebacks.unlink()
         return found
 
     def history(self) -> str:
@@ -167,7 +178,3 @@ class Victim(Node):
             return (self.state_dir / "nova-compute.history.jsonl").read_text()
         except OSError:
             return ""
-
-
-def environ(victim: Victim, action: str) -> Mapping[str, Any]:
-    return victim.pacemaker.environ(action, interval=None, timeout=40, level=None)
