@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kills an action or its helper at one point after the other, recovers, and looks whether all is right.
 
-    python3 -m tests.crashes.killing [--every N] [--workers N] [STORY...]
+    python3 -m tests.crashes.killing [--every N] [--errors] [--workers N] [STORY...]
 
 Each story brings a node into a state and lets something happen in which one process, its role, is
 killed: before or after its point. Then comes what a cluster would do: a start, a stop and a start,
@@ -22,6 +22,7 @@ from typing import Callable
 
 from ocf_agents.testing.compute_api import faults
 from ocf_agents.testing.node import kill, wait_for
+from ocf_agents.testing.run import Result
 
 from .stage import WORKERS, Job, Stage, play
 from .victim import Point, Victim
@@ -30,6 +31,9 @@ REASON = "RAM swap, ticket 4711 (Zoë)"
 LATE = 3.0
 LONG_HOLD = {"hold": "6s"}
 TRIVIAL = ("mkdir", "chmod", "fchmod")
+KILLS = ("after", "before")
+ERRORS = ("ENOSPC", "EIO", "EROFS")
+FILE_CALLS = ("open", "write", "fsync", "rename", "unlink", "mkdir", "flock")
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Story:
     name: str
     role: str
     prepare: Callable[[Victim], None]
-    act: Callable[[Victim], None]
+    act: Callable[[Victim], Result]
     reason: str | None = None
     parameters: dict[str, str] = field(default_factory=dict)
     recoveries: tuple[str, ...] = ("start", "stop start", "reboot start")
@@ -123,19 +127,18 @@ def stopped_with_a_late_disable(victim: Victim) -> None:
 # what happens
 
 
-def stop(victim: Victim) -> None:
-    victim.run("stop", timeout=40)
-    settle_role(victim)
+def stop(victim: Victim) -> Result:
+    return and_its_helper(victim, victim.run("stop", timeout=40))
 
 
-def start(victim: Victim) -> None:
-    victim.run("start", timeout=40)
-    settle_role(victim)
+def start(victim: Victim) -> Result:
+    return and_its_helper(victim, victim.run("start", timeout=40))
 
 
-def settle_role(victim: Victim) -> None:
+def and_its_helper(victim: Victim, result: Result) -> Result:
     """A helper reaches its point some time after its action has ended."""
-    wait_for(lambda: victim.has_fired() or not victim.helpers(), 20)
+    wait_for(lambda: victim.has_fired() or victim.is_quiet(), 20)
+    return result
 
 
 STORIES = (
@@ -192,9 +195,15 @@ def strike(case: Case, stage: Stage) -> bool:
     story, victim = case.story, stage.victim
     story.prepare(victim)
     victim.plan(case.point.role, case.point.index, case.when)
-    story.act(victim)
+    result = story.act(victim)
     has_fired = victim.has_fired()
     victim.forget_plan()
+    if case.when in ERRORS and story.act is stop:
+        assert result.code == 0, f"a file's fault made the stop fail: {result}"
+        assert not victim.daemons()
+    if case.when in ERRORS and result.code != 0:
+        assert result.reason, result
+        assert "Traceback" not in result.stderr, result
     recover(stage, story, case.recovery)
     return has_fired
 
@@ -225,12 +234,16 @@ def _acted(victim: Victim, action: str) -> list[str]:
     return [] if result.code == 0 else [f"{action}: {result}"]
 
 
-def cases(story: Story, points: Sequence[Point], every: int, offset: int = 0) -> list[Case]:
+def cases(
+    story: Story, points: Sequence[Point], every: int, offset: int = 0, whens: Sequence[str] = KILLS
+) -> list[Case]:
     """The whole product with `every` 1; otherwise each so many-th point that matters, each in one way.
 
     The ways take turns, so that all of them are seen; `offset` is where that begins.
     """
-    ways = list(itertools.product(story.recoveries, ("after", "before")))
+    ways = list(itertools.product(story.recoveries, whens))
+    if whens is not KILLS:
+        points = [point for point in points if point.what.startswith(FILE_CALLS)]
     if every == 1:
         return [Case(story, point, when, then) for point in points for then, when in ways]
     chosen = [point for point in points if not point.what.startswith(TRIVIAL)][offset % every :: every]
@@ -250,17 +263,21 @@ class Tally:
     def lines(self) -> list[str]:
         """A table, and its sum."""
         table = [
-            f"{name:<58} {self.found[name]:>4} points, {self.tried[name]:>4} kills"
+            f"{name:<58} {self.found[name]:>4} points, {self.tried[name]:>4} tried"
             + (f", {self.missed[name]} not reached" if self.missed[name] else "")
             for name in self.found
         ]
-        return [
-            *table,
-            f"{sum(self.found.values())} points found, {sum(self.tried.values())} kills, {len(self.failures)} wrong",
-        ]
+        found, tried = sum(self.found.values()), sum(self.tried.values())
+        return [*table, f"{found} points found, {tried} tried, {len(self.failures)} wrong"]
 
 
-def run(stories: Sequence[Story], every: int, workers: int = WORKERS, offset: int = 0) -> Tally:
+def run(
+    stories: Sequence[Story],
+    every: int,
+    workers: int = WORKERS,
+    offset: int = 0,
+    whens: Sequence[str] = KILLS,
+) -> Tally:
     """Find the points of each story, then play its cases."""
     tally = Tally()
     found = play([Job(lambda stage, s=s: find_points(s, stage), s.parameters) for s in stories], workers)
@@ -270,7 +287,7 @@ def run(stories: Sequence[Story], every: int, workers: int = WORKERS, offset: in
             tally.failures.append(f"{story.key}, undisturbed: {points}")
         else:
             tally.found[story.key] = len(points)
-            todo += cases(story, points, every, number + offset)
+            todo += cases(story, points, every, number + offset, whens)
     results = play([Job(lambda stage, c=c: strike(c, stage), c.story.parameters) for c in todo], workers)
     for case, result in zip(todo, results):
         if isinstance(result, AssertionError):
@@ -285,11 +302,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--every", type=int, default=8, help="each so many-th point; 1: all, in all ways")
     parser.add_argument("--offset", type=int, default=0, help="which of them")
     parser.add_argument("--workers", type=int, default=WORKERS)
+    parser.add_argument("--errors", action="store_true", help="do not kill, let the call fail")
     parser.add_argument("story", nargs="*", help="words of the stories' names or role=ROLE; default: all")
     options = parser.parse_args(arguments)
     chosen = [story for story in STORIES if all(_is_meant(story, word) for word in options.story)]
     begin = time.monotonic()
-    tally = run(chosen, options.every, options.workers, options.offset)
+    whens = ERRORS if options.errors else KILLS
+    tally = run(chosen, options.every, options.workers, options.offset, whens)
     for failure in tally.failures:
         print("WRONG", failure)
     print("\n".join(tally.lines()), f"in {time.monotonic() - begin:.0f} s")
