@@ -140,7 +140,7 @@ def only_one_start(supervisor: ProcessSupervisor, deadline: Deadline) -> Iterato
     except OSError as error:
         raise GenericError(f"cannot open {path}: {error.strerror}") from None
     try:
-        while not _lock(descriptor):
+        while not _lock(descriptor, path):
             if deadline.expired():
                 raise GenericError(f"another start of {supervisor.name} holds {path}")
             time.sleep(deadline.bound(LOCK_POLL))
@@ -153,11 +153,13 @@ def _lock_name(supervisor: ProcessSupervisor) -> str:
     return os.path.basename(supervisor.pid_path) + ".lock"
 
 
-def _lock(descriptor: int) -> bool:
+def _lock(descriptor: int, path: str) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:  # a kernel or a file system without locks to give
+        raise GenericError(f"cannot lock {path}: {error.strerror}") from None
     return True
 
 
