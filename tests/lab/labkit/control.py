@@ -102,17 +102,18 @@ class Control:
         with ThreadPoolExecutor() as pool:
             rabbit = pool.submit(self.rabbit.start)
             self._start_mysql()
+            self.placement.start(wait=False)
             nova = pool.submit(self._set_up_nova)
             self._set_up_keystone()
             self.keystone.start()
+            self._once("catalog", lambda: catalog.fill(self._log_in(), self.settings))
             nova.result()
             rabbit.result()
-        self._once("catalog", lambda: catalog.fill(self._log_in(), self.settings))
-        rest = (self.placement, self.conductor, self.scheduler, self.api)
-        for service in rest:
-            service.start(wait=False)
-        for service in rest:
-            service.wait()
+        self.api.start(wait=False)
+        self.placement.wait()  # conductor and scheduler give up at once without it
+        self.conductor.start()
+        self.scheduler.start()
+        self.api.wait()
 
     def down(self) -> None:
         """End in order what keeps data; the rest goes with the power."""

@@ -31,7 +31,7 @@ BOOT_ID = "/proc/sys/kernel/random/boot_id"
 AGENTS = "/usr/lib/ocf/resource.d"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ENVIRON = {"PATH": PATH, "LANG": "C.UTF-8", "HOME": "/root"}
-ENTER_ALL = ("--mount", "--uts", "--ipc", "--net", "--pid", "--time", "--wd")
+ENTER_ALL = ("--mount", "--uts", "--ipc", "--net", "--pid", "--time", "--root", "--wd")
 
 
 @dataclass(frozen=True)
