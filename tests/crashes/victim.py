@@ -39,6 +39,7 @@ class Victim(Node):
     def __init__(self, root: Path, cloud: ComputeApi, host: str, **parameters: object) -> None:
         root.mkdir(parents=True, exist_ok=True)
         super().__init__(root, AGENT, cloud.credentials(), host, **{**PARAMETERS, **parameters})
+        self.state_dir = Path(str(parameters.get("state_dir", self.state_dir)))
         self.cloud = cloud
         self.row: ServiceRow = cloud.add(host, alive=False)
         cloud.follow(self.row, self.is_alive, first_report=0.1, each=0.05)
