@@ -63,8 +63,10 @@ class Bounds:
     `power`: power losses; `losses`: of those, so many lose the record too; `freezes`: a process
     stops for as long as you like; `acts`: of others, of the kinds in `others`; `ticks`: monitors
     that come at a bad moment; `by_hand`: somebody else starts the service; `deaths` of the service;
-    `failures` of it to start; `no_spawns`: helpers that cannot be started. `is_fine`: processes can
-    be interrupted inside the locked section as well. `is_real`: the real guard's own pace. `is_quick`: the
+    `failures` of it to start; `no_spawns`: helpers that cannot be started. `victims`: the kinds of
+    processes that are killed and frozen. `is_fine`: processes can
+    be interrupted inside the locked section as well. `is_real`: a service that needs its time to be up.
+    `backoff`: of the guard's reads (its own is 1 s). `is_quick`: the
     store's verbs are one step each (see `QuickStore`); for worlds without crashes only.
     """
 
@@ -86,6 +88,7 @@ class Bounds:
     failures: int = 0
     no_spawns: int = 0
     recoveries: int = 2
+    victims: tuple[str, ...] = ("stop", "start", "helper", "monitor")
     is_fine: bool = False
     is_real: bool = False
     is_quick: bool = False
@@ -95,6 +98,7 @@ class Bounds:
     disable_deadline: float = 100.0
     policy: tuple[tuple[str, Any], ...] = ()
     forced_down: bool = False
+    backoff: float = 8.0
 
     def budget(self) -> dict[str, int]:
         counted = (
@@ -107,7 +111,7 @@ class Proc:
     """One process. `history` is a digest of all that it has seen, so it stands for its inner state."""
 
     __slots__ = (
-        "body", "fds", "frozen", "greenlet", "has_spoken", "history", "is_dead", "is_held", "kind", "next_fd", "parent",
+        "body", "fds", "frozen", "frozen_at", "greenlet", "has_spoken", "history", "is_dead", "is_held", "kind", "locked_at", "next_fd", "parent",
         "process", "ready", "reading", "request", "timer", "tokens", "served", "what", "world", "was_frozen", "begun", "last",
     )  # fmt: skip
 
@@ -123,8 +127,9 @@ class Proc:
         self.is_held = False
         self.request: Any = None
         self.reading: Any = None
+        self.frozen_at = 0.0
         self.last, self.served = "unread", False
-        self.begun = world.now
+        self.begun = self.locked_at = world.now
         self.greenlet = greenlet(self._live, parent=world.hub)
 
     def _live(self) -> None:
@@ -144,6 +149,8 @@ class Proc:
             raise GreenletExit
         is_ready = ready is None or ready()
         self.history = hash((self.history, what, world.now, is_ready))
+        if what == "lock":
+            self.locked_at = world.now
         return is_ready
 
     def saw(self, what: Any) -> None:
@@ -162,7 +169,7 @@ class Proc:
         return self.ready is None
 
     def state(self) -> Any:
-        flags = (self.frozen, self.was_frozen, self.is_held, self.has_spoken)
+        flags = (self.frozen and self.frozen_at, self.was_frozen, self.is_held, self.has_spoken)
         return (self.process, self.history, self.what, self.timer, flags, self.reading, self.last, self.served)
 
 
@@ -194,6 +201,8 @@ class World:
         self.service: Process | None = self.new_process()
         self.service_born = 0.0
         self.now = 2000.0
+        pace: Any = step
+        pace.BACKOFF = bounds.backoff
         self.cloud = Cloud(self)
         self.watch = Watch(self)
         self.disk = self._disk_at_rest()
@@ -293,10 +302,11 @@ class World:
             options += [("late", request) for request in self.cloud.late()]
             if left["acts"]:
                 options += [("act", act) for act in self.bounds.others if self.cloud.can_act(act)]
+        victims = [proc for proc in self.procs if proc.kind in self.bounds.victims]
         if left["kills"]:
-            options += [("kill", proc) for proc in self.procs]
+            options += [("kill", proc) for proc in victims]
         if left["freezes"]:
-            options += [("freeze", proc) for proc in self.procs if not proc.frozen and proc.may_run()]
+            options += [("freeze", proc) for proc in victims if not proc.frozen and proc.may_run()]
         if left["ticks"] and self._has_monitor():
             options.append(("tick",))
         if left["by_hand"] and self.service is None and self.newest == "stop" and self.action is None:
@@ -321,6 +331,7 @@ class World:
         now = self.now
         timers = [p.timer for p in self.procs if p.timer is not None and not p.frozen]
         timers += self.cloud.timers()
+        timers += [p.frozen_at + late for p in self.procs if p.frozen for late in (20.0, self.policy.hold + 20.0)]
         helpers = sum(p.kind == "helper" for p in self.procs)
         if self._has_monitor() and not helpers and self.is_idle != self._idle_key():
             timers.append(now + MONITOR_INTERVAL)
@@ -355,6 +366,7 @@ class World:
         elif kind == "freeze":
             self.spend("freezes")
             option[1].frozen = option[1].was_frozen = True
+            option[1].frozen_at = self.now
             self.tell(f"{self.name(option[1])} is frozen (before: {option[1].what})")
         elif kind == "thaw":
             option[1].frozen = False
@@ -456,7 +468,7 @@ class World:
         proc = self.current
         if proc is None or proc.is_dead:
             return
-        if self.left["kills"]:
+        if self.left["kills"] and proc.kind in self.bounds.victims:
             if self.chooser.inner(2):
                 self.spend("kills")
                 self.tell(f"{self.name(proc)} is killed before {what}")
@@ -728,7 +740,7 @@ def _replace(value: Any, **changes: Any) -> Any:
     return new
 
 
-def install(*, backoff: float | None = None) -> None:
+def install() -> None:
     """Puts the simulated parts under the real modules. Once in each interpreter."""
     module: Any = store
     module.os, module.time, module.FileLock = _OS, _TIME, SimulatedLock
@@ -740,6 +752,3 @@ def install(*, backoff: float | None = None) -> None:
     secrets_user.secrets = _SECRETS
     for module in (record_module, attempts, reading, guard_module, reconciler, step):
         module.replace = _replace
-    if backoff is not None:
-        pace: Any = step
-        pace.BACKOFF = backoff

@@ -192,12 +192,21 @@ MUTANTS = (
     ),
     mutant(
         "the window is closed by time alone",
-        "unread-kill",
+        "window",
         (
             "reading",
             "    if status != UNKNOWN:\n        record = _take_in",
             "    record = attempts.settle(record, None, around.now, policy.hold)\n"
             "    if status != UNKNOWN:\n        record = _take_in",
+        ),
+    ),
+    mutant(
+        "the window ends when the reading is written down, not when it was sent",
+        "frozen-lost",
+        (
+            "reading",
+            "        record = _take_in(record, seen, status, policy)",
+            "        record = _take_in(record, replace(seen, sent=around.now), status, policy)",
         ),
     ),
     mutant(
@@ -265,7 +274,7 @@ MUTANTS = (
     ),
     mutant(
         "a refusal is taken for a reading",
-        "refused",
+        "lost-refused-kill",
         ("reading", "    if answer.outcome != APPLIED or not is_mine:", "    if not is_mine:"),
     ),
     mutant(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ class Failure:
     jitters: list[float]
     rule: str
     text: str
+    seed: int | None = None
 
 
 @dataclass
@@ -42,6 +44,7 @@ class Result:
     states: int = 0
     steps: int = 0
     seconds: float = 0.0
+    cpu: float = 0.0
     is_complete: bool = True
     failure: Failure | None = None
     granted: dict[str, int] = field(default_factory=dict)
@@ -88,12 +91,14 @@ class Exhaustive(Scripted):
 
 
 class Walk(Scripted):
-    """Chooses by chance: usually what usually happens."""
+    """Chooses by chance: usually what usually happens. Each walk has a temper of its own: what is rare in
+    one is frequent in another, so that each mixture of events has its turn."""
 
     def __init__(self, seed: int, weights: dict[str, float]) -> None:
         super().__init__([])
         self.random = random.Random(seed)
-        self.weights = weights
+        self.weights = {kind: weight * math.exp(self.random.uniform(-2, 2)) for kind, weight in weights.items()}
+        self.faults = math.exp(self.random.uniform(-4, -1))
 
     def pick(self, world: World, options: list[Any]) -> int:
         weights = [self.weights[option[0]] for option in options]
@@ -102,7 +107,7 @@ class Walk(Scripted):
         return choice
 
     def inner(self, count: int) -> int:
-        choice = self.random.randrange(count) if self.random.random() < 0.06 else 0
+        choice = self.random.randrange(count) if self.random.random() < self.faults else 0
         self.taken.append(choice)
         return choice
 
@@ -134,7 +139,7 @@ def attempt(bounds: Bounds, chooser: Scripted, story: list[str] | None = None) -
 def exhaust(bounds: Bounds, *, limit: int | None = None, seconds: float | None = None) -> Result:
     """Every schedule of a world, but for those that meet a state from which all has been tried."""
     result = Result(bounds.name)
-    begin = time.monotonic()
+    begin, cpu = time.monotonic(), time.process_time()
     seen: set[int] = set()
     stack: list[bytes] = [b""]
     Watch.granted = result.granted
@@ -154,22 +159,27 @@ def exhaust(bounds: Bounds, *, limit: int | None = None, seconds: float | None =
             head = taken[:number]
             stack += [head + bytes((other,)) for other in range(1, chooser.widths[number])]
     result.states = len(seen)
-    result.seconds = time.monotonic() - begin
+    result.seconds, result.cpu = time.monotonic() - begin, time.process_time() - cpu
     return result
 
 
-def walk(bounds: Bounds, seeds: range, *, seconds: float | None = None, weights: Any = None) -> Result:
-    """Schedules by chance, one for each seed."""
-    result = Result(bounds.name)
-    begin = time.monotonic()
+def walk(bounds: Bounds, seeds: range, *, seconds: float | None = None) -> Result:
+    """Schedules by chance, one for each seed; those that turn out the same are counted once."""
+    result = Result(bounds.name, is_complete=False)
+    begin, cpu = time.monotonic(), time.process_time()
     Watch.granted = result.granted
+    ways: set[int] = set()
     for seed in seeds:
-        steps, result.failure = attempt(bounds, Walk(seed, weights or WEIGHTS))
-        result.schedules += 1
+        chooser = Walk(seed, WEIGHTS)
+        steps, result.failure = attempt(bounds, chooser)
+        ways.add(hash((tuple(chooser.taken), tuple(chooser.jittered))))
         result.steps += steps
+        if result.failure:
+            result.failure.seed = seed
         if result.failure or (seconds and time.monotonic() - begin > seconds):
             break
-    result.seconds = time.monotonic() - begin
+    result.schedules = len(ways)
+    result.seconds, result.cpu = time.monotonic() - begin, time.process_time() - cpu
     return result
 
 

@@ -33,6 +33,8 @@ ROW_SEVEN = "a late disable fell on a reason that had been read"
 ENABLED_UNSEEN = "a late disable fell on a row that others had changed unseen, with a reason remembered"
 LOST_MEMORY = "the record was lost together with the memory of a reason"
 EXEMPTIONS = (WINDOW, LATE_WINDOW, UNREAD_REASON, ROW_SEVEN, ENABLED_UNSEEN, LOST_MEMORY)
+FOUND_IN = ("acts", "lost-acts", "lost-acts", "lost-acts", "lost-acts-two", "lost-memory")
+"""The world in which each is met."""
 
 
 class Violation(Exception):
@@ -51,18 +53,19 @@ class Watch:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.claim = ""  # the row's disable of ours lies on a foreign one: "read" or "unread"
+        self.claim = ""  # the row's disable of ours lies on a foreign one: "read", "unread", "lost"
         self.fallen_on = 0  # the count of acts when it fell
         self.noted: tuple[int, str] = (0, "enabled")  # the last reading on disk: count of acts, status
         self.remembered: tuple[int, str] | None = None
         self.has_warned = False
         self.disturbed = False
         self.is_adopted = False
-        self.is_lost = False
+        self.has_record = True
+        self.lost_memory = -1  # the count of acts of a foreign reading that a lost record had
 
     def state(self) -> Any:
         noted = (self.noted, self.remembered)
-        return (self.claim, self.fallen_on, noted, self.has_warned, self.disturbed, self.is_adopted, self.is_lost)
+        return (self.claim, self.fallen_on, noted, self.has_warned, self.disturbed, self.is_adopted, self.has_record, self.lost_memory)
 
     def exempt(self, name: str, rule: str, text: str) -> None:
         if name in self.refused:
@@ -86,6 +89,7 @@ class Watch:
 
     def has_written(self, proc: Proc) -> None:
         """A locked section has ended: what its process had read is on disk, if it is the one at work."""
+        self.has_record = True
         if proc.reading is None or proc.reading[2]:
             return
         record = self.record()
@@ -94,12 +98,12 @@ class Watch:
             return
         acts, status, _, at = proc.reading
         proc.reading = (acts, status, True, at)
-        if self.world.now - at > self.world.policy.api_timeout + STALE_AFTER:
+        if proc.locked_at - at > self.world.policy.api_timeout + STALE_AFTER:
             proc.reading = None  # too old to write on
         self.noted = (acts, status)
         if status == "foreign":
             self.remembered = (acts, status)
-            if self.claim == "unread" and self.fallen_on == acts and not self.is_lost:
+            if self.claim == "unread" and self.fallen_on == acts:
                 self.claim = "read"
         elif status == "enabled":
             self.remembered = None
@@ -140,8 +144,9 @@ class Watch:
             self._launders(is_window, window)
         if kind == DISABLE:
             if status == "foreign":
-                is_read = self.noted == (cloud.acts, "foreign") and not self.is_lost
-                self.claim = "read" if is_read else "unread"
+                is_read = self.noted == (cloud.acts, "foreign")
+                is_lost = self.lost_memory == cloud.acts
+                self.claim = "read" if is_read else "lost" if is_lost else "unread"
                 self.fallen_on, self.has_warned = cloud.acts, False
             elif status == "enabled":
                 self.claim, self.fallen_on, self.has_warned = "", cloud.acts, False
@@ -154,8 +159,8 @@ class Watch:
 
     def _launders(self, is_window: bool, window: str) -> None:
         text = "an enable of ours undoes a foreign disable that a late disable of ours had replaced"
-        if self.claim == "unread":
-            self.exempt(LOST_MEMORY if self.is_lost else UNREAD_REASON, "1", text)
+        if self.claim != "read":
+            self.exempt(LOST_MEMORY if self.claim == "lost" else UNREAD_REASON, "1", text)
         elif is_window:
             self.exempt(window, "1", text)
         else:
@@ -166,13 +171,16 @@ class Watch:
         self.disturbed = True
 
     def record_lost(self) -> None:
-        self.is_lost = True
-        self.claim = self.claim and "unread"
-        self.remembered = None
+        self.has_record = False
+        if self.claim == "read":
+            self.claim = "lost"
+        if self.noted[1] == "foreign":
+            self.lost_memory = self.noted[0]
+        self.noted, self.remembered = (-1, "unread"), None
 
     def crashed(self, files: dict[str, bytes]) -> None:
         """A crash leaves the old record or the new one."""
-        if self._decoded(files) is None and not self.is_lost:
+        if self._decoded(files) is None and self.has_record:
             raise Violation("6", "a crash leaves no usable record")
 
     def warned(self) -> None:

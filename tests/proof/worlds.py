@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from tests.proof.machine import Bounds
 
@@ -37,9 +38,12 @@ MIDDLE = (
     Bounds("lost-cycle", lost=1, script=CYCLE, is_quick=True),
     Bounds("slow", lost=1, repeats=1, api_timeout=60.0, start_timeout=200.0, is_quick=True),
     Bounds("frozen-acts", freezes=1, acts=1, is_quick=True),
+    Bounds("lost-refused-kill", lost=1, refused=1, kills=1, victims=("helper",), is_quick=True),
+    Bounds("window", lost=1, unread=1, kills=1, victims=("helper",), is_quick=True),
+    Bounds("frozen-lost", lost=1, freezes=1, victims=("helper",), is_quick=True),
     Bounds("kills", kills=1),
-    Bounds("unread-kill", unread=1, kills=1, lost=1, is_quick=True),
     Bounds("lost-acts-two", lost=1, acts=2, is_quick=True),
+    Bounds("lost-memory", lost=1, acts=1, power=1, losses=1),
     Bounds("lost-acts-crash", lost=1, acts=1, power=1),
 )
 
@@ -49,7 +53,25 @@ WILD = Bounds(
     no_spawns=1, recoveries=6, is_fine=True,
 )  # fmt: skip
 WILD_AND_REAL = replace(
-    WILD, name="wild and real", is_real=True, hold=300.0, start_timeout=240.0, disable_deadline=3600.0
+    WILD, name="wild and real", is_real=True, backoff=1.0, hold=300.0, start_timeout=240.0, disable_deadline=3600.0
 )
 
 ALL = {bounds.name: bounds for bounds in (*SMALL, *MIDDLE, WILD, WILD_AND_REAL)}
+
+
+class Task(NamedTuple):
+    """One piece of work: all schedules of a world (up to `limit`), or one for each seed."""
+
+    bounds: Bounds
+    limit: int | None = None
+    seeds: range | None = None
+
+
+def tasks(*, is_long: bool) -> list[Task]:
+    """What CI searches, or what takes an hour. The long ones first, so that both cores end together."""
+    chosen = [Task(bounds, limit=400_000 if is_long else 12_000) for bounds in MIDDLE]
+    chosen += [Task(bounds) for bounds in SMALL]
+    size, count = (20_000, 40) if is_long else (5_000, 8)
+    for bounds in (WILD, WILD_AND_REAL):
+        chosen += [Task(bounds, seeds=range(n * size, (n + 1) * size)) for n in range(count)]
+    return chosen

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""See `command`."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.proof.command import main
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python3 -m tests.proof WHAT`: search, mutants, exemptions, all (what CI runs), long, replay, mutant NAME.
+
+    all                   the three of them, within minutes
+    long                  the same, and a search that takes an hour
+    replay WORLD NUMBERS  one schedule as a story; NUMBERS as a failure prints them, or seed=N
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+from tests.proof import mutants
+
+CORES = 2
+MUTANT_EFFORT = 60_000
+"""Schedules within which a mutant must be caught."""
+
+NOBODY = "-"
+
+
+def search(*, is_long: bool) -> bool:
+    """Every schedule of the small worlds, many of the large ones. Whether all of them were right."""
+    from tests.proof import worlds
+
+    begin = time.monotonic()
+    print(f"{'world':34} {'schedules':>10} {'states':>9} {'steps':>10} {'cpu s':>7}")
+    with get_context("spawn").Pool(CORES) as pool:
+        results = []
+        for result in pool.imap_unordered(_carry_out, worlds.tasks(is_long=is_long)):
+            results.append(result)
+            _print(result)
+    failures = [result.failure for result in results if result.failure]
+    for failure in failures:
+        _explain(failure)
+    _summarise(results, time.monotonic() - begin)
+    return not failures
+
+
+def _carry_out(task: Any) -> Any:
+    from tests.proof import machine
+    from tests.proof import search as engine
+
+    machine.install()
+    if task.seeds is None:
+        result = engine.exhaust(task.bounds, limit=task.limit)
+    else:
+        result = engine.walk(task.bounds, task.seeds)
+    if result.failure:
+        result.failure = engine.shorten(result.failure)
+    return result
+
+
+def _print(result: Any) -> None:
+    kind = "all of it" if result.is_complete else "in part" if result.states else "by chance"
+    states = str(result.states or "")
+    name = f"{result.name}, {kind}"
+    print(f"{name:34} {result.schedules:10} {states:>9} {result.steps:10} {result.cpu:7.1f}", flush=True)
+
+
+def _summarise(results: list[Any], seconds: float) -> None:
+    total = sum(result.schedules for result in results)
+    complete = sum(result.schedules for result in results if result.is_complete)
+    states = sum(result.states for result in results)
+    print(f"{total} schedules in {seconds:.0f} s; {complete} of them exhaust their worlds; {states} states")
+    granted: dict[str, int] = {}
+    for result in results:
+        for name, count in result.granted.items():
+            granted[name] = granted.get(name, 0) + count
+    print("what no client can close, and how often it was met:")
+    for name, count in sorted(granted.items()):
+        print(f"  {count:8}  {name}")
+
+
+def _explain(failure: Any) -> None:
+    from tests.proof import machine
+    from tests.proof import search as engine
+
+    machine.install()
+    print(f"\nFAILED in the world {failure.bounds.name!r}")
+    for line in engine.tell(failure):
+        print("  " + line)
+    numbers = ",".join(map(str, failure.choices)) or "0"
+    jitters = "".join(f" {value}" for value in failure.jitters)
+    print(f"again: python3 -m tests.proof replay {failure.bounds.name} {numbers}{jitters}")
+    if failure.seed is not None:
+        print(f"   or: python3 -m tests.proof replay {failure.bounds.name} seed={failure.seed}")
+
+
+def replay(world: str, numbers: str, *jitters: str) -> bool:
+    """One schedule again, as a story."""
+    from tests.proof import machine, worlds
+    from tests.proof import search as engine
+
+    machine.install()
+    story: list[str] = []
+    if numbers.startswith("seed="):
+        chooser: engine.Scripted = engine.Walk(int(numbers[5:]), engine.WEIGHTS)
+    else:
+        chooser = engine.Scripted([int(n) for n in numbers.split(",")], [float(j) for j in jitters])
+    _, failure = engine.attempt(worlds.ALL[world], chooser, story)
+    print("\n".join(story))
+    print(failure.text if failure else "nothing is wrong with it")
+    return failure is None
+
+
+def catch_all() -> bool:
+    """Each mutant, searched for in an interpreter of its own. Whether all were caught."""
+    begin = time.monotonic()
+    with ThreadPoolExecutor(CORES) as pool:
+        is_caught = list(pool.map(_run_mutant, [mutant.name for mutant in mutants.MUTANTS]))
+    print(f"{sum(is_caught)} of {len(is_caught)} mutants caught in {time.monotonic() - begin:.0f} s")
+    return all(is_caught)
+
+
+def _run_mutant(name: str) -> bool:
+    command = [sys.executable, "-m", "tests.proof", "mutant", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = (done.stdout + done.stderr).strip().splitlines() or ["?"]
+    print(lines[0] if done.returncode == 0 else f"NOT CAUGHT  {name}: {lines[-1]}", flush=True)
+    return done.returncode == 0
+
+
+def catch(name: str) -> bool:
+    """One mutant: by chance first, then by every schedule, in the worlds where it can show."""
+    found = mutants.named(name)
+    mutants.install(found)
+    result, tried = _hunt(found.worlds)
+    if result is None:
+        print(f"{name}: not caught in {tried} schedules")
+        return False
+    print(f"{tried:6} schedules  {name}\n{'':18}{result.name}: {result.failure.text}")
+    return True
+
+
+def _hunt(names: Iterable[str]) -> tuple[Any, int]:
+    """The first failure in some worlds, and how many schedules it took."""
+    from tests.proof import machine, worlds
+    from tests.proof import search as engine
+
+    machine.install()
+    tried = 0
+    for name in names:
+        bounds = worlds.ALL[name]
+        for search in (
+            lambda: engine.walk(bounds, range(3000)),
+            lambda: engine.exhaust(bounds, limit=3000),
+            lambda: engine.walk(bounds, range(3000, MUTANT_EFFORT)),
+        ):
+            result = search()
+            tried += result.schedules
+            if result.failure:
+                return result, tried
+    return None, tried
+
+
+def exemptions() -> bool:
+    """Each exemption withdrawn: the search must find what it excuses."""
+    with get_context("spawn").Pool(CORES) as pool:
+        found = pool.map(_withdraw, _exempt())
+    return all(found)
+
+
+def _exempt() -> tuple[tuple[str, str], ...]:
+    from tests.proof import watch
+
+    return tuple(zip(watch.EXEMPTIONS, watch.FOUND_IN))
+
+
+def _withdraw(exemption: tuple[str, str]) -> bool:
+    from tests.proof.watch import Watch
+
+    name, world = exemption
+    Watch.refused = frozenset((name,))
+    result, tried = _hunt([world])
+    Watch.refused = frozenset()
+    is_found = result is not None and name in result.failure.text
+    print(f"{tried:6} schedules  {'found' if is_found else 'NOT FOUND'} without its exemption: {name}", flush=True)
+    return is_found
+
+
+def main(what: str = "all", *arguments: str) -> int:
+    if what == "replay":
+        return 1 - replay(*arguments)
+    if what == "mutant":
+        return 1 - catch(*arguments)
+    parts = {
+        "search": [lambda: search(is_long=False)],
+        "mutants": [catch_all],
+        "exemptions": [exemptions],
+        "all": [lambda: search(is_long=False), exemptions, catch_all],
+        "long": [lambda: search(is_long=True), exemptions, catch_all],
+    }
+    if what not in parts:
+        print(__doc__)
+        return 2
+    os.environ.setdefault("PYTHONHASHSEED", "0")
+    results = [part() for part in parts[what]]
+    print("passed" if all(results) else "FAILED")
+    return 0 if all(results) else 1
