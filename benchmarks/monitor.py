@@ -21,7 +21,7 @@ SHOW_MODULES = """\
 import os, sys
 os._exit = lambda code: print("MODULES", *sorted(sys.modules), file=sys.__stderr__)
 sys.argv = sys.argv[1:]
-code = compile(open(sys.argv[0]).read(), sys.argv[0], "exec")
+code = compile(open(sys.argv[0], "rb").read(), sys.argv[0], "exec")
 exec(code, {"__name__": "__main__", "__file__": sys.argv[0]})
 """
 
