@@ -66,6 +66,7 @@ def _configured(lab: Lab, node1: Node) -> Iterator[Resource]:
     parameters = {
         "binary": lab.nova_venv.bin("nova-compute"),
         "config": CONFIG,
+        "user": lab.compute_user,
         "cloud": "lab",
         "hold": f"{HOLD}s",
     }

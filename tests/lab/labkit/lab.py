@@ -7,14 +7,15 @@ import os
 import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from labkit import compute, packages
 from labkit.cluster import FOLDERS, Cluster
 from labkit.control import Control
 from labkit.errors import LabError, wait_for
-from labkit.layout import REPO, Layout
+from labkit.layout import REPO, Layout, is_open
 from labkit.network import Network
-from labkit.node import CHECKOUT, Node
+from labkit.node import CHECKOUT, OFFERED, Node
 from labkit.service import Service
 from labkit.venv import Venv
 
@@ -40,6 +41,11 @@ class Lab:
     def of_environment(cls, environ: Mapping[str, str] = os.environ) -> Lab:
         """LAB_PYTHON: the interpreter of the agents."""
         return cls(Layout.of_environment(environ), environ.get("LAB_PYTHON") or None)
+
+    @property
+    def compute_user(self) -> str:
+        """Who nova-compute runs as: nova, where it can reach its program."""
+        return compute.USER if is_open(self.layout.cache) else "root"
 
     @property
     def nodes(self) -> list[Node]:
@@ -88,17 +94,27 @@ class Lab:
         shutil.rmtree(self.layout.state / "nodes", ignore_errors=True)
 
     def _offer_agents(self) -> None:
-        """Lay the checkout's agents over those of resource-agents in every node."""
-        folder = self.layout.state / "agents" / "heartbeat"
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        for agent in (REPO / "heartbeat").glob("*"):
-            offered, real = folder / agent.name, CHECKOUT / "heartbeat" / agent.name
-            if self.interpreter is None:
-                offered.symlink_to(real)
-            else:
-                offered.write_text(f'#!/bin/sh\nexec {self.interpreter} -I {real} "$@"\n', encoding="utf-8")
-                offered.chmod(0o755)
+        """Lay the checkout's agents over those of resource-agents in every node.
+
+        The layer holds links only, and is never changed under a running node; what they lead to may change.
+        """
+        layer, offered = self.layout.layer / "heartbeat", self.layout.offered
+        for folder in (layer, offered):
+            folder.mkdir(parents=True, exist_ok=True)
+        for agent in (REPO / "heartbeat").iterdir():
+            if not (layer / agent.name).is_symlink():
+                (layer / agent.name).symlink_to(OFFERED / agent.name)
+            fresh = offered / f".{agent.name}"
+            fresh.unlink(missing_ok=True)
+            self._make_agent(fresh, CHECKOUT / "heartbeat" / agent.name)
+            fresh.replace(offered / agent.name)
+
+    def _make_agent(self, path: Path, real: Path) -> None:
+        if self.interpreter is None:
+            path.symlink_to(real)
+        else:
+            path.write_text(f'#!/bin/sh\nexec {self.interpreter} -I {real} "$@"\n', encoding="utf-8")
+            path.chmod(0o755)
 
     # for tests without Pacemaker
 

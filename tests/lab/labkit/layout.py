@@ -48,5 +48,20 @@ class Layout:
         return self.state / "nodes" / node
 
     @property
+    def layer(self) -> Path:
+        """What is laid over /usr/lib/ocf/resource.d in each node."""
+        return self.state / "agents" / "layer"
+
+    @property
+    def offered(self) -> Path:
+        """The agents that the layer leads to."""
+        return self.state / "agents" / "offered"
+
+    @property
     def report(self) -> Path:
         return self.state / "report.txt"
+
+
+def is_open(path: Path) -> bool:
+    """Can every user of this machine get to the directory?"""
+    return all(part.stat().st_mode & 0o001 for part in (path, *path.parents))

@@ -27,6 +27,7 @@ from labkit.layout import LAB, PRIVATE, REPO, Layout
 from labkit.network import Network
 
 CHECKOUT = Path("/run/lab/checkout")
+OFFERED = Path("/run/lab/agents")
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 AGENTS = "/usr/lib/ocf/resource.d"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -52,7 +53,7 @@ class Node:
         self.address = network.addresses[name]
         self.network = network
         self.home = layout.home(name)
-        self.agents = layout.state / "agents"
+        self.layout = layout
         self.folders = [Folder("/run/lock", 0o1777), *folders]
 
     # its disk, to be written while it is off
@@ -96,7 +97,8 @@ class Node:
         (self.home / "boot-id").write_text(f"{uuid.uuid4()}\n", encoding="ascii")
 
     def _plan(self) -> dict[str, object]:
-        self.agents.mkdir(parents=True, exist_ok=True)
+        for folder in (self.layout.layer, self.layout.offered):
+            folder.mkdir(parents=True, exist_ok=True)
         overlays = []
         for directory in PRIVATE:
             work = self.home / "work" / directory.strip("/").replace("/", "-")
@@ -106,8 +108,12 @@ class Node:
             "hostname": self.name,
             "overlays": overlays,
             "tmpfs": [["/run", "0755"], ["/dev/shm", "1777"]],
-            "binds": [[str(REPO), str(CHECKOUT)], [str(self.home / "boot-id"), BOOT_ID]],
-            "merges": [[AGENTS, str(self.agents)]] if os.path.isdir(AGENTS) else [],
+            "binds": [
+                [str(REPO), str(CHECKOUT)],
+                [str(self.layout.offered), str(OFFERED)],
+                [str(self.home / "boot-id"), BOOT_ID],
+            ],
+            "merges": [[AGENTS, str(self.layout.layer)]] if os.path.isdir(AGENTS) else [],
             "folders": [[f.path, oct(f.mode), f.user, f.group] for f in self.folders],
         }
 
