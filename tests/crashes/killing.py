@@ -208,6 +208,17 @@ def strike(case: Case, stage: Stage) -> bool:
     return has_fired
 
 
+def told(case: Case, stage: Stage, tell: Callable[[str], object]) -> bool:
+    """`strike`, and a line about it at once: the whole product takes hours."""
+    try:
+        has_fired = strike(case, stage)
+    except AssertionError as error:
+        tell(f"WRONG {case}: {error}")
+        raise
+    tell(f"{'right' if has_fired else 'not reached'}: {case}")
+    return has_fired
+
+
 def recover(stage: Stage, story: Story, recovery: str) -> None:
     """What a cluster does next; then all must be right."""
     victim = stage.victim
@@ -277,6 +288,7 @@ def run(
     workers: int = WORKERS,
     offset: int = 0,
     whens: Sequence[str] = KILLS,
+    tell: Callable[[str], object] = lambda line: None,
 ) -> Tally:
     """Find the points of each story, then play its cases."""
     tally = Tally()
@@ -288,7 +300,7 @@ def run(
         else:
             tally.found[story.key] = len(points)
             todo += cases(story, points, every, number + offset, whens)
-    results = play([Job(lambda stage, c=c: strike(c, stage), c.story.parameters) for c in todo], workers)
+    results = play([Job(lambda stage, c=c: told(c, stage, tell), c.story.parameters) for c in todo], workers)
     for case, result in zip(todo, results):
         if isinstance(result, AssertionError):
             tally.failures.append(f"{case}: {result}")
@@ -308,11 +320,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [story for story in STORIES if all(_is_meant(story, word) for word in options.story)]
     begin = time.monotonic()
     whens = ERRORS if options.errors else KILLS
-    tally = run(chosen, options.every, options.workers, options.offset, whens)
+    tally = run(chosen, options.every, options.workers, options.offset, whens, print_now)
     for failure in tally.failures:
-        print("WRONG", failure)
+        print("WRONG", failure.partition("\n")[0])
     print("\n".join(tally.lines()), f"in {time.monotonic() - begin:.0f} s")
     return 0 if tally.tried and not tally.failures else 1
+
+
+def print_now(line: str) -> None:
+    print(line, flush=True)
 
 
 def _is_meant(story: Story, word: str) -> bool:

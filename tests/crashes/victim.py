@@ -51,13 +51,21 @@ class Victim(Node):
         self.pacemaker.environment = {**environment, "HA_debug": "1"}
 
     def _hook(self, path: Path, words: list[str]) -> None:
-        """An executable that runs the agent, or a helper's `-I SCRIPT ...`, under the hook."""
+        """An executable that runs the agent, or a helper's `-I SCRIPT ...`, under the hook.
+
+        A tracer that `trace` asks for comes before it.
+        """
+        program = [sys.executable, "-I", str(HOOK), str(self.hooks), *words]
         path.write_text(
-            f"#!{sys.executable} -I\nimport os, sys\n"
+            f"#!{sys.executable} -I\nimport json, os, sys\n"
             "rest = [word for word in sys.argv[1:] if word != '-I']\n"
-            f"words = [w for word in {words!r} for w in (rest if word == '*' else [word])]\n"
-            f"os.execv({sys.executable!r}, [{sys.executable!r}, '-I', {str(HOOK)!r},"
-            f" {str(self.hooks)!r}, *words])\n"
+            f"words = [w for word in {program!r} for w in (rest if word == '*' else [word])]\n"
+            "role = 'helper' if rest[0].endswith('helper.py') else rest[0]\n"
+            "try:\n"
+            f"    words = json.load(open({str(self.hooks)!r} + '/tracer-' + role)) + words\n"
+            "except FileNotFoundError:\n"
+            "    pass\n"
+            "os.execvp(words[0], words)\n"
         )
         path.chmod(0o755)
 
@@ -88,6 +96,18 @@ class Victim(Node):
             return []
         lines = paths[0].read_text().splitlines()
         return [Point(role, int(n), what) for n, _, what in (line.partition(" ") for line in lines)]
+
+    def trace(self, role: str, *options: str) -> Path:
+        """Let strace watch the main thread of the next process of a role; where it writes."""
+        output = self.hooks / "trace"
+        output.unlink(missing_ok=True)
+        words = ["strace", "-D", "-q", "-o", str(output), *options]
+        (self.hooks / f"tracer-{role.partition('-')[0]}").write_text(json.dumps(words))
+        return output
+
+    def forget_tracer(self) -> None:
+        for path in self.hooks.glob("tracer-*"):
+            path.unlink()
 
     # what happens to it
 
