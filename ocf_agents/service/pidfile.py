@@ -58,7 +58,7 @@ def write(path: str, record: Record) -> None:
 
     For one writer at a time. What it was killed at is replaced by the next one, not left beside.
     """
-    temporary = f"{path}.tmp"
+    temporary = _beside(path)
     _unlink(temporary)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, 0o600)
@@ -78,6 +78,16 @@ def write(path: str, record: Record) -> None:
 def remove(path: str) -> None:
     """Remove the file; whatever prevents that does no harm, since it proves nothing any more."""
     _unlink(path)
+    tidy(path)
+
+
+def tidy(path: str) -> None:
+    """Remove what a writer was killed at; for whoever may write now."""
+    _unlink(_beside(path))
+
+
+def _beside(path: str) -> str:
+    return f"{path}.ocf-agents.tmp"
 
 
 def is_replaceable(path: str) -> bool:

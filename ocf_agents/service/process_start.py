@@ -55,6 +55,7 @@ def start(supervisor: ProcessSupervisor, deadline: Deadline, settle: float) -> P
     check_binary(supervisor.command.binary)
     make_pid_directory(supervisor, account)
     with only_one_start(supervisor, deadline):
+        pidfile.tidy(supervisor.pid_path)
         running = _running(supervisor)
         if running is not None:
             return running

@@ -74,6 +74,13 @@ def test_what_a_killed_writer_left_is_gone_after_the_next(path: Path, mocker: Mo
     assert os.listdir(path.parent) == ["x.pid"]
 
 
+def test_removing_takes_what_a_killed_writer_left_along(path: Path) -> None:
+    path.write_text("1")
+    path.with_name("x.pid.ocf-agents.tmp").write_text("1")
+    pidfile.remove(str(path))
+    assert os.listdir(path.parent) == []
+
+
 GOOD = b"4321\nstart=9\nboot=b\nuid=0\nrun=r\narg=/x\n"
 
 
