@@ -9,7 +9,7 @@ PY = $(VENV)/bin/python
 SOURCES = ocf_agents tests benchmarks heartbeat/nova-compute
 AGENTS = heartbeat/nova-compute
 
-.PHONY: help demo test check format bench lab lab-long clean
+.PHONY: help demo test check format bench crashes crashes-all lab lab-long clean
 
 help:
 	@echo 'make demo      the operator'\''s story, told as it happens, in less than a minute'
@@ -18,6 +18,7 @@ help:
 	@echo 'make bench     how long monitor and stop take, beside their bounds'
 	@echo 'make lab       scenarios on a real Nova and a real Pacemaker (root, Debian 12)'
 	@echo 'make lab-long  the same, more often and for longer'
+	@echo 'make crashes   the agent killed at its calls, bad records, bad disks (minutes; crashes-all: hours)'
 	@echo 'make format    put the sources into shape'
 	@echo 'make clean     remove what was made here'
 
@@ -30,7 +31,7 @@ test: $(VENV)/.ready-test
 check: $(VENV)/.ready-check
 	$(PY) -m ruff check $(SOURCES)
 	$(PY) -m ruff format --check $(SOURCES)
-	$(PY) -m mypy --strict ocf_agents
+	$(PY) -m mypy --strict ocf_agents benchmarks
 	@for agent in $(AGENTS); do \
 	  echo "$(PY) -m mypy --strict $$agent"; $(PY) -m mypy --strict --scripts-are-modules $$agent || exit 1; \
 	done
@@ -41,6 +42,12 @@ format: $(VENV)/.ready-check
 
 bench: $(VENV)/.ready-test
 	@$(PY) -m benchmarks
+
+crashes: $(VENV)/.ready-test
+	@$(PY) -m tests.crashes
+
+crashes-all: $(VENV)/.ready-test
+	@$(PY) -m tests.crashes --all
 
 lab:
 	tests/lab/run

@@ -12,7 +12,7 @@ import pytest
 
 from .killing import ERRORS, KILLS, STORIES, run
 
-EVERY = int(os.environ.get("CRASHES_EVERY", "12"))
+EVERY = int(os.environ.get("CRASHES_EVERY", "20"))
 OFFSET = int(os.environ.get("CRASHES_OFFSET", "0"))
 
 
