@@ -46,9 +46,8 @@ def main(arguments: Sequence[str]) -> int:
             print(f"---- {path.name}, {seconds:.0f} s\n{output}", flush=True)
             if code != 0:
                 failed.append(path.name)
-    print(
-        f"crashes: {', '.join(failed) + ' FAILED' if failed else 'all right'}, {time.monotonic() - begin:.0f} s"
-    )
+    verdict = f"{', '.join(failed)} FAILED" if failed else "all right"
+    print(f"crashes: {verdict}, {time.monotonic() - begin:.0f} s")
     return 1 if failed else 0
 
 
