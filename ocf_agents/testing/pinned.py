@@ -14,10 +14,10 @@ def pin(agent: Path, directory: Path) -> Path:
     """An executable in `directory` that runs the agent with the present interpreter, isolated as the agent is.
 
     For tests and demonstrations in a virtual environment: it has the libraries that the system may
-    lack. Raises ValueError when the interpreter's path is too long for the kernel.
+    lack. Raises ValueError when the interpreter's path is none that the kernel takes in a first line.
     """
-    if len(sys.executable) > LONGEST_SHEBANG:
-        raise ValueError(f"{sys.executable} is too long for a first line: use a shorter directory")
+    if len(sys.executable) > LONGEST_SHEBANG or len(sys.executable.split()) != 1:
+        raise ValueError(f"{sys.executable!r} cannot stand in a first line: use a short path without blanks")
     path = directory / agent.name
     path.write_text(
         f"#!{sys.executable} -I\nimport runpy\nrunpy.run_path({str(agent)!r}, run_name='__main__')\n"

@@ -113,6 +113,7 @@ def test_a_disable_that_is_applied_after_the_enable_is_undone(node: Node, cloud:
     assert quiet(node, 30)
     cloud.fail(faults.commit_late(12.0), method="PUT")
     assert succeeded(node.run("stop", parameters={"hold": "14s", "head_start": "500ms"}))
+    assert cloud.wait_for(lambda: cloud.count("PUT") == 1, 10), "the helper has sent it"
     assert succeeded(node.run("start", parameters={"hold": "14s"}))
     row = cloud.row("cmp-7")
     assert not row.disabled
@@ -145,6 +146,7 @@ def test_what_is_under_way_is_finished_though_the_parameters_want_nothing_any_mo
     assert quiet(node)
     cloud.fail(faults.commit_late(3.0), method="PUT")
     assert succeeded(node.run("stop", parameters={"hold": "6s", "head_start": "500ms"}))
+    assert cloud.wait_for(lambda: cloud.count("PUT") == 1, 10), "the helper has sent it"
     nothing = {"disable_on_stop": "false", "enable_on_start": "false", "hold": "6s"}
     assert succeeded(node.run("start", parameters=nothing))
     assert node.helpers(), "somebody watches the disable that may still land"

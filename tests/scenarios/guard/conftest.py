@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ocf_agents.testing.guard_simulation import World
+from .world import World
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ocf_agents.testing.guard_simulation import World
+from .world import World
 
 HOLD = 300.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ocf_agents.testing.guard_simulation import Actor, Fate, World
+from .world import Actor, Fate, World
 
 from .story import HOLD, assert_enabled_at_rest
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ocf_agents.guard.row import Unreadable
-from ocf_agents.testing.guard_simulation import World
+from .world import World
 
 
 def test_a_helper_at_its_deadline_does_not_read_in_a_burst(world: World) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from ocf_agents.guard.record import DISABLE, DISABLED, ENABLE, ENABLED
 from ocf_agents.guard.row import Unreadable
-from ocf_agents.testing.guard_simulation import Fate, World
+from .world import Fate, World
 
 from .story import HOLD, assert_enabled_at_rest, sent, until_sent
 

@@ -7,7 +7,7 @@ import pytest
 
 from ocf_agents.guard import marker
 from ocf_agents.guard.record import DISABLE, ENABLE
-from ocf_agents.testing.guard_simulation import Fate, World
+from .world import Fate, World
 
 from .story import HOLD, assert_enabled_at_rest, reason, sent
 

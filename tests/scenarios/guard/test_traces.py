@@ -7,7 +7,7 @@ import pytest
 
 from ocf_agents.guard.record import DISABLE, ENABLE
 from ocf_agents.guard.row import Unreadable
-from ocf_agents.testing.guard_simulation import Actor, Fate, World
+from .world import Actor, Fate, World
 
 from .story import HOLD, assert_enabled_at_rest, reason, sent, until_sent
 

@@ -11,7 +11,7 @@ import sys
 
 from ocf_agents.guard.record import DISABLED
 from ocf_agents.guard.row import Unreadable
-from ocf_agents.testing.guard_simulation import Actor, Fate, World
+from .world import Actor, Fate, World
 
 from .story import HOLD
 

@@ -106,7 +106,7 @@ def test_monitor_and_meta_data_load_no_heavy_module_for_the_parameters() -> None
         [sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True
     )
     loaded = {name.strip("{}' \n").partition(".")[0] for name in shown.stdout.split(",")}
-    assert loaded == {"__future__", "ocf_agents"}
+    assert loaded <= {"__future__", "ocf_agents"}
 
 
 # Logging in
