@@ -23,10 +23,10 @@ PYTHON_OPTIONS_WITH_VALUE = ("-W", "-X")
 class Command:
     """What to run, and as whom.
 
-    binary: absolute path. arguments: None when they are not known (a stop with a bad parameter): then
-    any process that runs this binary matches. user: a name or a number; empty: whoever runs the agent. helpers: base
-    names of programs that the service starts for itself and that must not outlive it. environment:
-    variables that the service gets besides the usual ones.
+    binary: absolute path. arguments: None when they are not known (a stop with a bad parameter):
+    then any process that runs this binary matches. user: a name or a number; empty: whoever runs the
+    agent. helpers: base names of programs that the service starts for itself and that must not
+    outlive it. environment: variables that the service gets besides the usual ones.
     """
 
     __slots__ = ("argv", "binary", "environment", "helpers", "is_exact", "user")

@@ -11,7 +11,7 @@ LONGEST_SHEBANG = 120
 
 
 def pin(agent: Path, directory: Path) -> Path:
-    """An executable in `directory` that runs the agent with the present interpreter, isolated as the agent is.
+    """An executable in `directory` that runs the agent with the present interpreter, isolated as it is.
 
     For tests and demonstrations in a virtual environment: it has the libraries that the system may
     lack. Raises ValueError when the interpreter's path is none that the kernel takes in a first line.

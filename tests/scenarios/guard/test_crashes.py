@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from .world import Actor, Fate, World
-
 from .story import HOLD, assert_enabled_at_rest
+from .world import Actor, Fate, World
 
 NETWORKS = {
     "answered": [],

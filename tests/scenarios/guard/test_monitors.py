@@ -7,9 +7,9 @@ import pytest
 
 from ocf_agents.guard.record import DISABLE, DISABLED, ENABLE, ENABLED
 from ocf_agents.guard.row import Unreadable
-from .world import Fate, World
 
 from .story import HOLD, assert_enabled_at_rest, sent, until_sent
+from .world import Fate, World
 
 
 def unsettled_after_start(world: World) -> None:

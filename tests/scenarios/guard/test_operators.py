@@ -7,9 +7,9 @@ import pytest
 
 from ocf_agents.guard import marker
 from ocf_agents.guard.record import DISABLE, ENABLE
-from .world import Fate, World
 
 from .story import HOLD, assert_enabled_at_rest, reason, sent
+from .world import Fate, World
 
 TOKEN = "0123456789abcdef"
 WORDS = ["RAM swap", None, "", "AUTO: Connection to libvirt lost: 1", "Masakari detected host failed."]

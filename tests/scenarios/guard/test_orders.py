@@ -10,9 +10,9 @@ import pytest
 from ocf_agents.guard import marker
 from ocf_agents.guard.record import DISABLE, DISABLED, ENABLE, ENABLED, FOREIGN, OURS, UNKNOWN, Known, encode
 from ocf_agents.guard.row import Unreadable
-from .world import Actor, Fate, World
 
 from .story import HOLD, assert_enabled_at_rest, sent, until_sent
+from .world import Actor, Fate, World
 
 # stop
 

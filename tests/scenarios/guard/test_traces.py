@@ -7,9 +7,9 @@ import pytest
 
 from ocf_agents.guard.record import DISABLE, ENABLE
 from ocf_agents.guard.row import Unreadable
-from .world import Actor, Fate, World
 
 from .story import HOLD, assert_enabled_at_rest, reason, sent, until_sent
+from .world import Actor, Fate, World
 
 
 def test_trace_1_anothers_success_settles_nothing(world: World) -> None:

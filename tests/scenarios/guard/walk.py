@@ -11,9 +11,9 @@ import sys
 
 from ocf_agents.guard.record import DISABLED
 from ocf_agents.guard.row import Unreadable
-from .world import Actor, Fate, World
 
 from .story import HOLD
+from .world import Actor, Fate, World
 
 LONGEST_IN_THE_NETWORK = 280.0
 

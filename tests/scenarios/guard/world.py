@@ -510,12 +510,12 @@ class Hook(NamedTuple):
 class World:
     """All of it. Times are in seconds; `now` never goes back, also over a reboot."""
 
-    def __init__(self, *, seed: int = 0, **policy: Any) -> None:  # noqa: ANN401 (as Policy takes them)
+    def __init__(self, *, seed: int = 0, **policy: Any) -> None:
         self.resource = policy.pop("resource", "nova-compute")
         self.host = policy.pop("host", "c1")
         self.policy = Policy(self.resource, self.host, **policy)
         self.options: dict[str, Any] = {}
-        self.random = random.Random(seed)  # noqa: S311 (it shall be repeatable)
+        self.random = random.Random(seed)
         self.now = 1000.0
         self.booted = 0.0
         self.boot_id = "boot-1"
@@ -681,7 +681,7 @@ class World:
         """An action starts; it goes on when the world does."""
         return self.actor(name, lambda actor: body(actor, self.guard(actor)))
 
-    def do(self, name: str, body: Callable[[Actor, Guard], Any], seconds: float = 3600.0) -> Any:  # noqa: ANN401
+    def do(self, name: str, body: Callable[[Actor, Guard], Any], seconds: float = 3600.0) -> Any:
         """An action from its start to its end (None when it was killed)."""
         actor = self.begin(name, body)
         self.run(seconds, lambda: actor.has_ended)
