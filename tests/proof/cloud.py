@@ -30,11 +30,6 @@ FIRST_REPORT, REPORT_INTERVAL, BELIEVED_FOR = 13.0, 10.0, 60.0
 class Request:
     """One write that was sent. `lands_left`: how often it may still take effect, until `deadline`."""
 
-    __slots__ = (
-        "answer", "charged", "client", "deadline", "has_landed", "is_definite", "is_missed", "kind", "lands_left",
-        "read_acts", "reason", "row_id", "sent", "timeout",
-    )  # fmt: skip
-
     def __init__(self, kind: str, row_id: str, reason: str | None, client: Proc, timeout: float) -> None:
         self.kind, self.row_id, self.reason, self.timeout = kind, row_id, reason, timeout
         self.client: Proc | None = client
@@ -117,7 +112,7 @@ class Cloud:
         return sum(r.client is not None and r.answer is None and not r.charged for r in self.requests)
 
     def charge(self) -> int:
-        """Time passes while clients wait: their number, each counted once. Requests that are too old are gone."""
+        """Time passes while clients wait: their number, each counted once."""
         count = 0
         for request in self.requests:
             if request.client is not None and request.answer is None and not request.charged:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python3 -m tests.proof WHAT`: search, mutants, exemptions, all (what CI runs), long, replay, mutant NAME.
 
-    all                   the three of them, within minutes
-    long                  the same, and a search that takes an hour
-    replay WORLD NUMBERS  one schedule as a story; NUMBERS as a failure prints them, or seed=N
+all                   the three of them, within minutes
+long                  the same, and a search that takes an hour
+replay WORLD NUMBERS  one schedule as a story; NUMBERS as a failure prints them, or seed=N
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
@@ -149,12 +150,13 @@ def _hunt(names: Iterable[str]) -> tuple[Any, int]:
     tried = 0
     for name in names:
         bounds = worlds.ALL[name]
-        for search in (
-            lambda: engine.walk(bounds, range(3000)),
-            lambda: engine.exhaust(bounds, limit=3000),
-            lambda: engine.walk(bounds, range(3000, MUTANT_EFFORT)),
+        few, many = range(3000), range(3000, MUTANT_EFFORT)
+        for search_it in (
+            partial(engine.walk, seeds=few),
+            partial(engine.exhaust, limit=3000),
+            partial(engine.walk, seeds=many),
         ):
-            result = search()
+            result = search_it(bounds)
             tried += result.schedules
             if result.failure:
                 return result, tried
@@ -182,7 +184,10 @@ def _withdraw(exemption: tuple[str, str]) -> bool:
     result, tried = _hunt([world])
     Watch.refused = frozenset()
     is_found = result is not None and name in result.failure.text
-    print(f"{tried:6} schedules  {'found' if is_found else 'NOT FOUND'} without its exemption: {name}", flush=True)
+    print(
+        f"{tried:6} schedules  {'found' if is_found else 'NOT FOUND'} without its exemption: {name}",
+        flush=True,
+    )
     return is_found
 
 

@@ -99,7 +99,7 @@ class Directory:
         return self.signature
 
     def outcomes(self) -> list[dict[str, bytes]]:
-        """Each directory that a power loss may leave now, without repetition; what is there now comes last."""
+        """Each directory that a power loss may leave now, without repetition."""
         found: dict[tuple[tuple[str, bytes], ...], dict[str, bytes]] = {}
         names = dict(self.durable_names)
         self._add(found, names)
@@ -128,9 +128,14 @@ class SimulatedOs:
     """What `store` calls `os`. Each process has descriptors of its own; `world` is set by the machine."""
 
     O_RDONLY, O_WRONLY, O_CREAT, O_EXCL = os.O_RDONLY, os.O_WRONLY, os.O_CREAT, os.O_EXCL
-    O_DIRECTORY, O_NOFOLLOW, O_CLOEXEC, O_NONBLOCK = os.O_DIRECTORY, os.O_NOFOLLOW, os.O_CLOEXEC, os.O_NONBLOCK
+    O_DIRECTORY, O_NOFOLLOW, O_CLOEXEC, O_NONBLOCK = (
+        os.O_DIRECTORY,
+        os.O_NOFOLLOW,
+        os.O_CLOEXEC,
+        os.O_NONBLOCK,
+    )
 
-    class path:  # noqa: N801 (as in os)
+    class path:
         join, dirname, normpath = posixpath.join, posixpath.dirname, posixpath.normpath
 
         @staticmethod

@@ -10,28 +10,33 @@ world, so a list of choices is a schedule that can be run again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Callable, Protocol
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from ocf_agents.guard import attempts, names, reading, reconciler, step, store
-from ocf_agents.guard import guard as guard_module
+from ocf_agents.guard import names, store
 from ocf_agents.guard import record as record_module
 from ocf_agents.guard.guard import Guard
-from ocf_agents.guard.ports import Errand
-from ocf_agents.guard.record import ENABLED, Instant, Known, Process, Record
+from ocf_agents.guard.record import ENABLED, Known, Process, Record
 from ocf_agents.guard.store import Identity, Store
 from ocf_agents.guard.verdict import Policy
+from tests.proof.bounds import BIRTH_TICKS, HOST, MACHINE, RESOURCE, Bounds
 from tests.proof.cloud import Cloud, SimulatedRows
-from tests.proof.disk import DIRECTORY, Directory, QuickStore, SimulatedLock, SimulatedOs, SimulatedTime
+from tests.proof.disk import DIRECTORY, Directory, QuickStore
+from tests.proof.ports import (
+    SimulatedClock,
+    SimulatedProcesses,
+    SimulatedReporter,
+    SimulatedSpawner,
+    attach,
+    install,
+)
 from tests.proof.watch import Watch
 
-RESOURCE, HOST, MACHINE = "nova-compute", "c1", "machine"
+__all__ = ["World", "install"]
+
 MONITOR_INTERVAL = 10.0
-BIRTH_TICKS = 100
-
-
 READ = "read the row"
 LOCAL = frozenset(("begin", "pause", "wait", "held", "waits for the helper's word", "waits for its end"))
 """Where a process goes on without anybody seeing it, up to its next point: no other order is of interest."""
@@ -52,70 +57,12 @@ class Chooser(Protocol):
         """Between 0 and 1."""
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """What may happen in a world. Numbers bound how often; times are in seconds.
-
-    `script`: what the cluster does, in order: `stop`, `start`, `overlap` (do not wait for the
-    action before). A failed or killed action is followed by what Pacemaker would do, `recoveries`
-    times. `lost`: clients that get no answer, or a late one; `repeats`: requests applied twice;
-    `refused`: 4xx; `unread`: reads that fail; `kills`: SIGKILL of any process at any point;
-    `power`: power losses; `losses`: of those, so many lose the record too; `freezes`: a process
-    stops for as long as you like; `acts`: of others, of the kinds in `others`; `ticks`: monitors
-    that come at a bad moment; `by_hand`: somebody else starts the service; `deaths` of the service;
-    `failures` of it to start; `no_spawns`: helpers that cannot be started. `victims`: the kinds of
-    processes that are killed and frozen. `is_fine`: processes can
-    be interrupted inside the locked section as well. `is_real`: a service that needs its time to be up.
-    `backoff`: of the guard's reads (its own is 1 s). `is_quick`: the
-    store's verbs are one step each (see `QuickStore`); for worlds without crashes only.
-    """
-
-    name: str
-    script: tuple[str, ...] = ("stop", "start")
-    lost: int = 0
-    repeats: int = 0
-    refused: int = 0
-    unread: int = 0
-    kills: int = 0
-    power: int = 0
-    losses: int = 0
-    freezes: int = 0
-    acts: int = 0
-    others: tuple[str, ...] = ("disable", "disable silently", "enable", "edit")
-    ticks: int = 0
-    by_hand: int = 0
-    deaths: int = 0
-    failures: int = 0
-    no_spawns: int = 0
-    recoveries: int = 2
-    victims: tuple[str, ...] = ("stop", "start", "helper", "monitor")
-    is_fine: bool = False
-    is_real: bool = False
-    is_quick: bool = False
-    hold: float = 40.0
-    api_timeout: float = 10.0
-    start_timeout: float = 60.0
-    disable_deadline: float = 100.0
-    policy: tuple[tuple[str, Any], ...] = ()
-    forced_down: bool = False
-    backoff: float = 8.0
-
-    def budget(self) -> dict[str, int]:
-        counted = (
-            "lost repeats refused unread kills power losses freezes acts ticks by_hand deaths failures no_spawns"
-        )
-        return {one: getattr(self, one) for one in (*counted.split(), "recoveries")}
-
-
 class Proc:
     """One process. `history` is a digest of all that it has seen, so it stands for its inner state."""
 
-    __slots__ = (
-        "body", "fds", "frozen", "frozen_at", "greenlet", "has_spoken", "history", "is_dead", "is_held", "kind", "locked_at", "next_fd", "parent",
-        "process", "ready", "reading", "request", "timer", "tokens", "served", "what", "world", "was_frozen", "begun", "last",
-    )  # fmt: skip
-
-    def __init__(self, world: World, kind: str, body: Callable[[Proc], None], parent: Proc | None = None) -> None:
+    def __init__(
+        self, world: World, kind: str, body: Callable[[Proc], None], parent: Proc | None = None
+    ) -> None:
         self.world, self.kind, self.body, self.parent = world, kind, body, parent
         self.process = world.new_process()
         self.fds: dict[int, Any] = {}
@@ -161,6 +108,9 @@ class Proc:
         self.fds[self.next_fd] = inode
         return self.next_fd
 
+    def has_ended(self) -> bool:
+        return self.is_dead
+
     def may_run(self) -> bool:
         if self.ready is not None and self.ready():
             return True
@@ -170,11 +120,16 @@ class Proc:
 
     def state(self) -> Any:
         flags = (self.frozen and self.frozen_at, self.was_frozen, self.is_held, self.has_spoken)
-        return (self.process, self.history, self.what, self.timer, flags, self.reading, self.last, self.served)
-
-
-def never() -> bool:
-    return False
+        return (
+            self.process,
+            self.history,
+            self.what,
+            self.timer,
+            flags,
+            self.reading,
+            self.last,
+            self.served,
+        )
 
 
 class World:
@@ -201,13 +156,10 @@ class World:
         self.service: Process | None = self.new_process()
         self.service_born = 0.0
         self.now = 2000.0
-        pace: Any = step
-        pace.BACKOFF = bounds.backoff
         self.cloud = Cloud(self)
         self.watch = Watch(self)
         self.disk = self._disk_at_rest()
-        _OS.world = _TIME.world = SimulatedLock.world = self
-        _SECRETS.world = self
+        attach(self)
 
     def _disk_at_rest(self) -> Directory:
         """The record of a service that has run for long, its row enabled, nothing unsettled."""
@@ -331,7 +283,9 @@ class World:
         now = self.now
         timers = [p.timer for p in self.procs if p.timer is not None and not p.frozen]
         timers += self.cloud.timers()
-        timers += [p.frozen_at + late for p in self.procs if p.frozen for late in (20.0, self.policy.hold + 20.0)]
+        timers += [
+            p.frozen_at + late for p in self.procs if p.frozen for late in (20.0, self.policy.hold + 20.0)
+        ]
         helpers = sum(p.kind == "helper" for p in self.procs)
         if self._has_monitor() and not helpers and self.is_idle != self._idle_key():
             timers.append(now + MONITOR_INTERVAL)
@@ -468,13 +422,12 @@ class World:
         proc = self.current
         if proc is None or proc.is_dead:
             return
-        if self.left["kills"] and proc.kind in self.bounds.victims:
-            if self.chooser.inner(2):
-                self.spend("kills")
-                self.tell(f"{self.name(proc)} is killed before {what}")
-                proc.is_dead = True
-                self.watch.crashed({name: inode.data for name, inode in self.disk.names.items()})
-                raise GreenletExit
+        if self.left["kills"] and proc.kind in self.bounds.victims and self.chooser.inner(2):
+            self.spend("kills")
+            self.tell(f"{self.name(proc)} is killed before {what}")
+            proc.is_dead = True
+            self.watch.crashed({name: inode.data for name, inode in self.disk.names.items()})
+            raise GreenletExit
         if self.left["power"] and proc in self.procs:
             outcomes = self.disk.outcomes()
             number = self.chooser.inner(1 + len(outcomes))
@@ -523,10 +476,10 @@ class World:
         return Guard(
             policy=self.policy,
             disk=self._store(proc),
-            clock=_Clock(proc),
-            processes=_Processes(proc),
-            spawner=_Spawner(proc),
-            reporter=_Reporter(proc),
+            clock=SimulatedClock(proc),
+            processes=SimulatedProcesses(proc),
+            spawner=SimulatedSpawner(proc),
+            reporter=SimulatedReporter(proc),
             connect=lambda seconds: SimulatedRows(proc, seconds),
             disable_deadline=self.bounds.disable_deadline,
         )
@@ -588,167 +541,3 @@ class World:
         assert service is not None
         self.tell("a monitor looks at the record")
         self.spawn("monitor", lambda proc: self.guard(proc).tend(service))
-
-
-@dataclass(frozen=True)
-class _Clock:
-    proc: Proc
-
-    def now(self) -> Instant:
-        world = self.proc.world
-        return Instant(f"boot-{world.boot}", world.now - world.booted)
-
-    def utc(self) -> str:
-        return "2026-11-30T00:00:00Z"
-
-    def pause(self, floor: float, spread: float) -> None:
-        world = self.proc.world
-        self.proc.reading = None  # whoever has slept has to read again before he writes
-        self.proc.wait("pause", ready=never, timer=world.now + floor + spread * world.chooser.jitter())
-
-    def token(self) -> str:
-        self.proc.tokens += 1
-        return f"{self.proc.process.pid:012x}{self.proc.tokens:04x}"
-
-
-@dataclass(frozen=True)
-class _Processes:
-    proc: Proc
-
-    def me(self) -> Process:
-        return self.proc.process
-
-    def is_alive(self, process: Process) -> bool:
-        answer = self.proc.world.is_alive(process)
-        self.proc.saw(answer)
-        return answer
-
-    def born(self, process: Process) -> float:
-        return process.start / BIRTH_TICKS
-
-    def end(self, processes: Any, grace: float) -> None:
-        """A helper that sleeps leaves when asked; whoever else does not leave is killed after the grace."""
-        world = self.proc.world
-        for process in processes:
-            other = world.find(process)
-            if other is None:
-                continue
-            if other.what != "pause" and other.kind == "helper" and grace > 0:
-                gone = other
-                self.proc.wait("waits for its end", ready=lambda: gone.is_dead, timer=world.now + grace)
-            if not other.is_dead:
-                world.tell(f"{world.name(self.proc)} ends {world.name(other)} (before: {other.what})")
-                world.kill(other)
-
-
-class _Helper:
-    def __init__(self, parent: Proc, proc: Proc) -> None:
-        self._parent, self._proc = parent, proc
-        self.process: Process | None = proc.process
-
-    def wait_for_word(self, seconds: float) -> bool:
-        proc, world = self._proc, self._parent.world
-        return self._parent.wait(
-            "waits for the helper's word",
-            ready=lambda: proc.has_spoken or proc.is_dead,
-            timer=world.now + seconds,
-        )
-
-    def release(self) -> None:
-        self._proc.is_held = False
-
-
-@dataclass(frozen=True)
-class _Spawner:
-    proc: Proc
-
-    def spawn(self, errand: Errand, *, is_held: bool = False) -> _Helper:
-        parent, world = self.proc, self.proc.world
-        parent.wait("spawn a helper")
-        if world.left["no_spawns"] and world.chooser.inner(2):
-            world.spend("no_spawns")
-            raise OSError("Cannot allocate memory")
-
-        def live(proc: Proc) -> None:
-            if is_held:
-                proc.wait("held", ready=lambda: not proc.is_held or parent.is_dead)
-
-            def speak() -> None:
-                proc.has_spoken = True
-
-            finish = world.guard(proc).run_errand(errand, speak)
-            world.tell(f"{world.name(proc)} ends: {finish.ending if finish else 'not needed'}")
-            world.watch.helper_ended(proc, finish)
-
-        helper = world.spawn("helper", live, parent)
-        helper.is_held = is_held
-        parent.saw(helper.process.pid)
-        world.tell(f"{world.name(parent)} spawns {world.name(helper)} to have it {errand.want}")
-        return _Helper(parent, helper)
-
-
-@dataclass(frozen=True)
-class _Reporter:
-    proc: Proc
-
-    def decided(self, generation: int, read: str, decided: str, why: str) -> None:
-        world = self.proc.world
-        if world.story is not None:
-            world.tell(f"{world.name(self.proc)}: {read}: {decided} ({why})")
-
-    def info(self, text: str) -> None:
-        pass
-
-    def warning(self, text: str) -> None:
-        self.proc.world.watch.warned()
-        self.proc.world.tell(f"{self.proc.world.name(self.proc)} warns: {text}")
-
-
-class _Secrets:
-    """What `guard` calls `secrets`: the number that a lost record begins with."""
-
-    world: World
-
-    def randbelow(self, bound: int) -> int:
-        self.world.losses += 1
-        return 1000 + self.world.losses
-
-
-_OS, _TIME, _SECRETS = SimulatedOs(), SimulatedTime(), _Secrets()
-
-
-@dataclass
-class _Memo:
-    """Pure functions are not computed twice."""
-
-    function: Callable[[Any], Any]
-    known: dict[Any, Any] = field(default_factory=dict)
-
-    def __call__(self, argument: Any) -> Any:
-        found = self.known.get(argument)
-        if found is None:
-            if len(self.known) > 50_000:
-                self.known.clear()
-            found = self.known[argument] = self.function(argument)
-        return found
-
-
-def _replace(value: Any, **changes: Any) -> Any:
-    """As dataclasses.replace, ten times as fast; the guard's values check nothing when they are made."""
-    new = object.__new__(type(value))
-    new.__dict__.update(value.__dict__, **changes)
-    return new
-
-
-def install() -> None:
-    """Puts the simulated parts under the real modules. Once in each interpreter."""
-    module: Any = store
-    module.os, module.time, module.FileLock = _OS, _TIME, SimulatedLock
-    module.decode = _Memo(record_module.decode)
-    module.encode = _Memo(record_module.encode)
-    names_module: Any = names
-    names_module.stem = _Memo(names.stem)
-    secrets_user: Any = guard_module
-    secrets_user.secrets = _SECRETS
-    for module in (record_module, attempts, reading, guard_module, reconciler, step):
-        module.replace = _replace

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: E501 (source text, line for line)
 """Guards with one fault each, made from the real source when it is loaded, in an interpreter of their own.
 
 Each must be caught by the search. A patch that does not fit the source any more is an error.
@@ -37,7 +38,9 @@ def mutant(name: str, worlds: str, *patches: tuple[str, str, str]) -> Mutant:
     return Mutant(name, tuple(Patch(*patch) for patch in patches), tuple(worlds.split()))
 
 
-ATTEMPT_ON_RECORD = "return replace(record, attempts=(*record.attempts, attempt)), Decision(TO_SEND, judged, status, attempt)"
+ATTEMPT_ON_RECORD = (
+    "return replace(record, attempts=(*record.attempts, attempt)), Decision(TO_SEND, judged, status, attempt)"
+)
 GUARD_NEXT = "record = replace(record, generation=generation + 1, want=want, stopped=None)"
 
 MUTANTS = (
@@ -89,7 +92,11 @@ MUTANTS = (
     mutant(
         "every disable is taken for ours",
         "acts",
-        ("verdict", "belongs_to(policy.resource, policy.host) else FOREIGN", "belongs_to(policy.resource, policy.host) else OURS"),
+        (
+            "verdict",
+            "belongs_to(policy.resource, policy.host) else FOREIGN",
+            "belongs_to(policy.resource, policy.host) else OURS",
+        ),
     ),
     mutant(
         "a marker is found anywhere in the text",
@@ -116,7 +123,11 @@ MUTANTS = (
     mutant(
         "a stop writes on a row that is disabled already",
         "acts",
-        ("verdict", "    if status == ENABLED and policy.disable_on_stop:", "    if status != OURS and policy.disable_on_stop:"),
+        (
+            "verdict",
+            "    if status == ENABLED and policy.disable_on_stop:",
+            "    if status != OURS and policy.disable_on_stop:",
+        ),
     ),
     mutant(
         "a disable without a reason is nobody's",
@@ -147,12 +158,20 @@ MUTANTS = (
     mutant(
         "a slow answer settles its attempt",
         "slow",
-        ("reading", "answer.outcome != IN_DOUBT and took <= attempts.DEFINITE_WITHIN", "answer.outcome != IN_DOUBT"),
+        (
+            "reading",
+            "answer.outcome != IN_DOUBT and took <= attempts.DEFINITE_WITHIN",
+            "answer.outcome != IN_DOUBT",
+        ),
     ),
     mutant(
         "one attempt's success settles all",
         "lost lost-cycle",
-        ("reading", "    record = record.without(attempt.token)\n", "    record = replace(record, attempts=())\n"),
+        (
+            "reading",
+            "    record = record.without(attempt.token)\n",
+            "    record = replace(record, attempts=())\n",
+        ),
     ),
     mutant(
         "a reading of our marker settles the disables",
@@ -188,7 +207,11 @@ MUTANTS = (
     mutant(
         "the window is half as long",
         "lost",
-        ("attempts", "return waited is None or waited <= hold", "return waited is None or waited <= hold / 2"),
+        (
+            "attempts",
+            "return waited is None or waited <= hold",
+            "return waited is None or waited <= hold / 2",
+        ),
     ),
     mutant(
         "the window is closed by time alone",
@@ -236,17 +259,29 @@ MUTANTS = (
     mutant(
         "a remembered reason is forgotten when our marker is read",
         "lost-acts",
-        ("reading", "    if status == OURS:\n        return record.foreign\n", "    if status == OURS:\n        return None\n"),
+        (
+            "reading",
+            "    if status == OURS:\n        return record.foreign\n",
+            "    if status == OURS:\n        return None\n",
+        ),
     ),
     mutant(
         "a remembered reason is never forgotten",
         "lost-acts-two",
-        ("reading", "    if status == ENABLED or not had_disable", "    if status == ENABLED:\n        return record.foreign\n    if not had_disable"),
+        (
+            "reading",
+            "    if status == ENABLED or not had_disable",
+            "    if status == ENABLED:\n        return record.foreign\n    if not had_disable",
+        ),
     ),
     mutant(
         "a remembered reason does not bind",
         "lost-acts",
-        ("verdict", "    if status == OURS and remembered:", "    if status == OURS and remembered and want == DISABLED:"),
+        (
+            "verdict",
+            "    if status == OURS and remembered:",
+            "    if status == OURS and remembered and want == DISABLED:",
+        ),
     ),
     mutant(
         "a disable left on a person's reason is not told",
@@ -280,7 +315,11 @@ MUTANTS = (
     mutant(
         "a lost record hides no request",
         "lost-record",
-        ("guard", "        if is_lost or (want == ENABLED and self.policy.moves):", "        if want == ENABLED and self.policy.moves:"),
+        (
+            "guard",
+            "        if is_lost or (want == ENABLED and self.policy.moves):",
+            "        if want == ENABLED and self.policy.moves:",
+        ),
     ),
     mutant(
         "a stop waits for the answer",
@@ -304,12 +343,20 @@ MUTANTS = (
     mutant(
         "a start succeeds that has last read our own disable",
         "unread",
-        ("guard", "        if self.policy.enable_on_start and OURS in (finish.status, record.known.status):", "        if False:"),
+        (
+            "guard",
+            "        if self.policy.enable_on_start and OURS in (finish.status, record.known.status):",
+            "        if False:",
+        ),
     ),
     mutant(
         "a service started by hand is not adopted",
         "by-hand",
-        ("guard", "        elif record.want == DISABLED and self._is_younger(service, record):", "        elif False:"),
+        (
+            "guard",
+            "        elif record.want == DISABLED and self._is_younger(service, record):",
+            "        elif False:",
+        ),
     ),
     mutant(
         "a monitor reads the row",
@@ -325,7 +372,7 @@ MUTANTS = (
         "stopped",
         ("guard", "        helper = self._send(errand) if errand else None\n", "        helper = None\n"),
     ),
-)  # fmt: skip
+)
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
@@ -338,7 +385,9 @@ class _Loader(importlib.machinery.SourceFileLoader):
         source = self.get_data(path).decode()
         for patch in self._patches:
             if source.count(patch.old) != 1:
-                raise SystemExit(f"{path}: the mutant does not fit, {source.count(patch.old)} times: {patch.old!r}")
+                raise SystemExit(
+                    f"{path}: the mutant does not fit, {source.count(patch.old)} times: {patch.old!r}"
+                )
             source = source.replace(patch.old, patch.new)
         code = compile(source, path, "exec", dont_inherit=True)
         assert isinstance(code, CodeType)

@@ -9,14 +9,30 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.proof.machine import Bounds, Unbounded, World
+from tests.proof.bounds import Bounds
+from tests.proof.machine import Unbounded, World
 from tests.proof.watch import Violation, Watch
 
 WEIGHTS = {
-    "run": 12.0, "answer": 12.0, "land": 12.0, "time": 12.0, "cluster": 4.0, "end": 3.0, "late": 1.5, "act": 0.5,
-    "reset": 1.0, "refuse": 0.4, "forbid": 0.2, "kill": 0.08, "freeze": 0.25, "thaw": 0.5, "tick": 0.3, "power": 0.03, "by hand": 0.5,
+    "run": 12.0,
+    "answer": 12.0,
+    "land": 12.0,
+    "time": 12.0,
+    "cluster": 4.0,
+    "end": 3.0,
+    "late": 1.5,
+    "act": 0.5,
+    "reset": 1.0,
+    "refuse": 0.4,
+    "forbid": 0.2,
+    "kill": 0.08,
+    "freeze": 0.25,
+    "thaw": 0.5,
+    "tick": 0.3,
+    "power": 0.03,
+    "by hand": 0.5,
     "death": 0.1,
-}  # fmt: skip
+}
 
 
 class Pruned(Exception):
@@ -97,7 +113,9 @@ class Walk(Scripted):
     def __init__(self, seed: int, weights: dict[str, float]) -> None:
         super().__init__([])
         self.random = random.Random(seed)
-        self.weights = {kind: weight * math.exp(self.random.uniform(-2, 2)) for kind, weight in weights.items()}
+        self.weights = {
+            kind: weight * math.exp(self.random.uniform(-2, 2)) for kind, weight in weights.items()
+        }
         self.faults = math.exp(self.random.uniform(-4, -1))
 
     def pick(self, world: World, options: list[Any]) -> int:
@@ -197,7 +215,10 @@ def shorten(failure: Failure) -> Failure:
     number = 0
     while number < len(best.choices):
         if best.choices[number]:
-            for candidate in ([*best.choices[:number], 0, *best.choices[number + 1 :]], best.choices[:number]):
+            for candidate in (
+                [*best.choices[:number], 0, *best.choices[number + 1 :]],
+                best.choices[:number],
+            ):
                 chooser = Scripted(candidate, best.jitters)
                 try:
                     _, found = attempt(best.bounds, chooser)

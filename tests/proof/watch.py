@@ -8,11 +8,12 @@ result of that reading on disk.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ocf_agents.guard import marker
+from ocf_agents.guard import marker, names, store
 from ocf_agents.guard.record import DISABLE, DISABLED, ENABLE, Record, Unusable
 from ocf_agents.guard.step import AS_WANTED
+from tests.proof.bounds import RESOURCE
 
 if TYPE_CHECKING:
     from ocf_agents.guard.guard import Conclusion
@@ -48,8 +49,8 @@ class Violation(Exception):
 class Watch:
     """What has happened, as one who sees everything notes it. `refused` are exemptions not granted."""
 
-    refused: frozenset[str] = frozenset()
-    granted: dict[str, int] = {}
+    refused: ClassVar[frozenset[str]] = frozenset()
+    granted: ClassVar[dict[str, int]] = {}
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -65,7 +66,16 @@ class Watch:
 
     def state(self) -> Any:
         noted = (self.noted, self.remembered)
-        return (self.claim, self.fallen_on, noted, self.has_warned, self.disturbed, self.is_adopted, self.has_record, self.lost_memory)
+        return (
+            self.claim,
+            self.fallen_on,
+            noted,
+            self.has_warned,
+            self.disturbed,
+            self.is_adopted,
+            self.has_record,
+            self.lost_memory,
+        )
 
     def exempt(self, name: str, rule: str, text: str) -> None:
         if name in self.refused:
@@ -94,7 +104,12 @@ class Watch:
             return
         record = self.record()
         helper = record.reconciler if record else None
-        if not record or not helper or helper.process != proc.process or helper.generation != record.generation:
+        if (
+            not record
+            or not helper
+            or helper.process != proc.process
+            or helper.generation != record.generation
+        ):
             return
         acts, status, _, at = proc.reading
         proc.reading = (acts, status, True, at)
@@ -231,7 +246,12 @@ class Watch:
         )
         if is_ours and status == "ours":
             self._left_behind()
-        if world.newest == "stop" and not self.disturbed and not self._was_disturbed() and status == "enabled":
+        if (
+            world.newest == "stop"
+            and not self.disturbed
+            and not self._was_disturbed()
+            and status == "enabled"
+        ):
             raise Violation("stop", "an undisturbed stop leaves the row enabled")
 
     def _was_disturbed(self) -> bool:
@@ -260,9 +280,6 @@ class Watch:
 
     @staticmethod
     def _decoded(files: dict[str, bytes]) -> Record | None:
-        from ocf_agents.guard import names, store
-        from tests.proof.machine import RESOURCE
-
         try:
             return store.decode(files[names.record(RESOURCE)].decode())
         except (KeyError, Unusable):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from tests.proof.machine import Bounds
+from tests.proof.bounds import Bounds
 
 EVERYBODY = ("disable", "disable silently", "empty reason", "enable", "edit", "nova", "tool", "neighbour")
 NOVA = ("re-create", "re-create disabled", "delete", "nova")
@@ -48,12 +48,34 @@ MIDDLE = (
 )
 
 WILD = Bounds(
-    "wild", script=("stop", "start", "stop", "start", "stop", "overlap", "start"), lost=3, repeats=1, refused=1, unread=2,
-    kills=2, power=1, losses=1, freezes=2, acts=3, others=EVERYBODY + NOVA, ticks=2, by_hand=1, deaths=1, failures=1,
-    no_spawns=1, recoveries=6, is_fine=True,
-)  # fmt: skip
+    "wild",
+    script=("stop", "start", "stop", "start", "stop", "overlap", "start"),
+    lost=3,
+    repeats=1,
+    refused=1,
+    unread=2,
+    kills=2,
+    power=1,
+    losses=1,
+    freezes=2,
+    acts=3,
+    others=EVERYBODY + NOVA,
+    ticks=2,
+    by_hand=1,
+    deaths=1,
+    failures=1,
+    no_spawns=1,
+    recoveries=6,
+    is_fine=True,
+)
 WILD_AND_REAL = replace(
-    WILD, name="wild and real", is_real=True, backoff=1.0, hold=300.0, start_timeout=240.0, disable_deadline=3600.0
+    WILD,
+    name="wild and real",
+    is_real=True,
+    backoff=1.0,
+    hold=300.0,
+    start_timeout=240.0,
+    disable_deadline=3600.0,
 )
 
 ALL = {bounds.name: bounds for bounds in (*SMALL, *MIDDLE, WILD, WILD_AND_REAL)}
