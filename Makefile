@@ -9,13 +9,14 @@ PY = $(VENV)/bin/python
 SOURCES = ocf_agents tests benchmarks heartbeat/nova-compute
 AGENTS = heartbeat/nova-compute
 
-.PHONY: help demo test check format bench crashes crashes-all lab lab-long clean
+.PHONY: help demo test check format bench proof prove crashes crashes-all lab lab-long clean
 
 help:
 	@echo 'make demo      the operator'\''s story, told as it happens, in less than a minute'
 	@echo 'make test      the tests that need no root and no other machine'
 	@echo 'make check     style and types'
 	@echo 'make bench     how long monitor and stop take, beside their bounds'
+	@echo 'make proof     the guard under every order of events, within bounds (minutes; prove: an hour)'
 	@echo 'make lab       scenarios on a real Nova and a real Pacemaker (root, Debian 12)'
 	@echo 'make lab-long  the same, more often and for longer'
 	@echo 'make crashes   the agent killed at its calls, bad records, bad disks (minutes; crashes-all: hours)'
@@ -42,6 +43,12 @@ format: $(VENV)/.ready-check
 
 bench: $(VENV)/.ready-test
 	@$(PY) -m benchmarks
+
+proof: $(VENV)/.ready-test
+	@$(PY) -m tests.proof all
+
+prove: $(VENV)/.ready-test
+	@$(PY) -m tests.proof long
 
 crashes: $(VENV)/.ready-test
 	@$(PY) -m tests.crashes
