@@ -71,21 +71,25 @@ class Directory:
         self.pending: list[tuple[str, str, Inode]] = []
         self.owner: Proc | None = None
         self.signature: Any = None
+        self.may_be: list[dict[str, bytes]] | None = None
 
     def make(self, data: bytes = b"", *, durable: bool = False) -> Inode:
         self.count += 1
         return Inode(self.count, data, durable=durable)
 
     def note(self, what: str, name: str, inode: Inode) -> None:
-        self.signature = None
+        self.changed()
         if not self.keeps_everything:
             self.pending.append((what, name, inode))
+
+    def changed(self) -> None:
+        self.signature = self.may_be = None
 
     def settle(self) -> None:
         """fsync of the directory."""
         self.durable_names = dict(self.names)
         self.pending.clear()
-        self.signature = None
+        self.changed()
 
     def sign(self) -> Any:
         """All of it that matters, hashable."""
@@ -100,6 +104,8 @@ class Directory:
 
     def outcomes(self) -> list[dict[str, bytes]]:
         """Each directory that a power loss may leave now, without repetition."""
+        if self.may_be is not None:
+            return self.may_be
         found: dict[tuple[tuple[str, bytes], ...], dict[str, bytes]] = {}
         names = dict(self.durable_names)
         self._add(found, names)
@@ -113,7 +119,8 @@ class Directory:
                 del names[old]
                 names[name] = inode
             self._add(found, names)
-        return list(found.values())
+        self.may_be = list(found.values())
+        return self.may_be
 
     @staticmethod
     def _add(found: dict[Any, dict[str, bytes]], names: dict[str, Inode]) -> None:
@@ -216,7 +223,7 @@ class SimulatedOs:
 
     def write(self, fd: int, data: bytes) -> int:
         self.world.point_of_crash("write")
-        self.world.disk.signature = None
+        self.world.disk.changed()
         inode = self._proc.fds[fd]
         inode.data += bytes(data)
         if self.world.disk.keeps_everything:
@@ -230,7 +237,7 @@ class SimulatedOs:
             self.world.disk.settle()
         else:
             inode.durable = inode.data
-            self.world.disk.signature = None
+            self.world.disk.changed()
 
     def rename(self, old: str, new: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
         self.world.point_of_crash(f"rename to {new}")
@@ -330,7 +337,7 @@ class QuickStore:
                 disk.names.pop(self._flag, None)
             elif self._flag not in disk.names:
                 disk.names[self._flag] = disk.make(durable=True)
-            disk.signature = None
+            disk.changed()
         proc.world.watch.has_written(proc)
         return before if after is None else after
 
