@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -42,7 +42,8 @@ def main(arguments: Sequence[str]) -> int:
         os.environ["CRASHES_EVERY"] = "1"
     begin, failed = time.monotonic(), []
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for path, code, output, seconds in pool.map(run, test_files()):
+        for done in as_completed([pool.submit(run, path) for path in test_files()]):
+            path, code, output, seconds = done.result()
             print(f"---- {path.name}, {seconds:.0f} s\n{output}", flush=True)
             if code != 0:
                 failed.append(path.name)

@@ -20,6 +20,12 @@ from ocf_agents.testing.run import Result
 
 AGENT = Path(__file__).parents[2] / "heartbeat" / "nova-compute"
 HOOK = Path(__file__).with_name("hook.py")
+DAEMON = """#!{python} -IS
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+while os.path.exists("/proc/{owner}"):
+    time.sleep(2)
+"""
 PARAMETERS = {"hold": "1s", "api_timeout": "2s", "head_start": "1s", "disable_deadline": "20s"}
 LASTING_FILES = (".json", ".lock", ".history.jsonl")
 
@@ -40,6 +46,8 @@ class Victim(Node):
         root.mkdir(parents=True, exist_ok=True)
         super().__init__(root, AGENT, cloud.credentials(), host, **{**PARAMETERS, **parameters})
         self.state_dir = Path(str(parameters.get("state_dir", self.state_dir)))
+        # It ends when its test has been killed.
+        self.binary.write_text(DAEMON.format(python=sys.executable, owner=os.getpid()))
         self.cloud = cloud
         self.row: ServiceRow = cloud.add(host, alive=False)
         cloud.follow(self.row, self.is_alive, first_report=0.1, each=0.05)
