@@ -25,7 +25,8 @@ class Bounds:
     `failures` of it to start; `no_spawns`: helpers that cannot be started. `victims`: the kinds of
     processes that are killed and frozen. `is_fine`: processes can
     be interrupted inside the locked section as well. `is_real`: a service that needs its time to be up.
-    `backoff`: of the guard's reads (its own is 1 s). `is_quick`: the
+    `backoff`: of the guard's reads (its own is 1 s).
+    `is_reduced`: orders that nobody can tell apart are tried once. `is_quick`: the
     store's verbs are one step each (see `QuickStore`); for worlds without crashes only.
     """
 
@@ -58,6 +59,7 @@ class Bounds:
     policy: tuple[tuple[str, Any], ...] = ()
     forced_down: bool = False
     backoff: float = 8.0
+    is_reduced: bool = True
 
     def budget(self) -> dict[str, int]:
         hard = "lost repeats refused unread kills power losses freezes acts ticks by_hand deaths"

@@ -214,6 +214,14 @@ class World:
             )
         )
 
+    def outcome(self) -> Any:
+        """How it all ended, as far as anybody cares."""
+        record = self.watch.record()
+        memory = record.foreign.reason if record and record.foreign else "nothing"
+        gist = (record.want, record.known.status, len(record.attempts), memory) if record else None
+        reason = "ours" if self.cloud.is_ours else self.cloud.row and self.cloud.row.reason
+        return (self.newest, self.cloud.status, reason, self.watch.claim, self.service is None, gist)
+
     def tell(self, text: str) -> None:
         if self.story is not None:
             self.story.append(f"{self.now - 2000:7.1f} s  {text}")
@@ -232,7 +240,7 @@ class World:
             if proc.frozen:
                 frozen.append(("thaw", proc))
             elif proc.may_run():
-                if proc.what in LOCAL:
+                if proc.what in LOCAL and self.bounds.is_reduced:
                     return [("run", proc)]
                 is_busy = True
                 is_seen |= proc.what == READ
@@ -241,7 +249,7 @@ class World:
         self._add_cluster(options)
         if not is_busy:
             is_seen |= self._add_time(options)
-        extras = frozen + self._extras(is_seen or not options)
+        extras = frozen + self._extras(is_seen or not options or not self.bounds.is_reduced)
         if options or not extras:
             return options + extras
         return [("end",), *extras]
@@ -500,11 +508,11 @@ class World:
 
     def _stop(self, proc: Proc) -> None:
         guard = self.guard(proc)
-        stopping = guard.stopping(is_alive=self.service is not None, head_start=60.0)
+        stopping = guard.stopping(is_alive=self.service is not None, seconds=60.0)
         if self.service is not None:
             proc.wait("ends the service")
             self.service = None
-        guard.stopped(stopping)
+        guard.stopped(stopping, 60.0)
         self.watch.stop_ended(proc)
         if proc is self.action:
             self.newest = "stop"

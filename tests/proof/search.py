@@ -135,12 +135,16 @@ class Walk(Scripted):
         return value
 
 
-def attempt(bounds: Bounds, chooser: Scripted, story: list[str] | None = None) -> tuple[int, Failure | None]:
+def attempt(
+    bounds: Bounds, chooser: Scripted, story: list[str] | None = None, outcomes: set[Any] | None = None
+) -> tuple[int, Failure | None]:
     """One run of a world: the number of its steps, and the rule that it broke."""
     world = World(bounds, chooser, story=story)
     failure = None
     try:
         world.run()
+        if outcomes is not None:
+            outcomes.add(world.outcome())
     except Pruned:
         pass
     except Violation as error:
@@ -154,7 +158,13 @@ def attempt(bounds: Bounds, chooser: Scripted, story: list[str] | None = None) -
     return world.steps, failure
 
 
-def exhaust(bounds: Bounds, *, limit: int | None = None, seconds: float | None = None) -> Result:
+def exhaust(
+    bounds: Bounds,
+    *,
+    limit: int | None = None,
+    seconds: float | None = None,
+    outcomes: set[Any] | None = None,
+) -> Result:
     """Every schedule of a world, but for those that meet a state from which all has been tried."""
     result = Result(bounds.name)
     begin, cpu = time.monotonic(), time.process_time()
@@ -167,7 +177,7 @@ def exhaust(bounds: Bounds, *, limit: int | None = None, seconds: float | None =
             break
         prefix = stack.pop()
         chooser = Exhaustive(list(prefix), seen)
-        steps, result.failure = attempt(bounds, chooser)
+        steps, result.failure = attempt(bounds, chooser, outcomes=outcomes)
         result.schedules += 1
         result.steps += steps
         if result.failure:
