@@ -7,10 +7,12 @@ Loaded by every monitor: what only start and stop need is imported inside them.
 from __future__ import annotations
 
 import os
+import sys
+import time
 
 from ocf_agents.guard import names
 from ocf_agents.ocf.agent import Action
-from ocf_agents.ocf.errors import GenericError, NotConfigured, NotRunning, OcfError
+from ocf_agents.ocf.errors import GenericError, NotConfigured, NotInstalled, NotRunning, OcfError
 from ocf_agents.service.command import Command
 from ocf_agents.service.process import ProcessSupervisor
 from ocf_agents.service.supervisor import GONE, ORPHANS, RUNNING, STOPPED, ZOMBIE
@@ -18,14 +20,20 @@ from ocf_agents.service.supervisor import GONE, ORPHANS, RUNNING, STOPPED, ZOMBI
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TypeVar
 
     from ocf_agents.agents.wiring import Wiring
-    from ocf_agents.guard.guard import Guard, Starting
+    from ocf_agents.guard.guard import Guard, Starting, Stopping
     from ocf_agents.guard.record import Process
     from ocf_agents.ocf.agent import Call
     from ocf_agents.ocf.parameters import Values
     from ocf_agents.service.proc import ProcessId
     from ocf_agents.service.supervisor import Supervisor
+
+    T = TypeVar("T")
+
+TENDED_FOR = 60.0
+"""Seconds for which monitors leave a record alone after one of them has sent a helper."""
 
 FAILED = {
     STOPPED: "the process is stopped (state T), it does no work",
@@ -81,15 +89,11 @@ class GuardedService:
     def stop(self, call: Call) -> None:
         """Sends the disable ahead, stops the service, and fails only when it still runs (cases 29 to 33)."""
         supervisor = self.supervisor(call, is_lenient=True)
-        status = supervisor.status()
-        guard = self._wiring(call).lenient()
-        stopping = None
-        if guard:
-            is_alive = status.state == RUNNING
-            stopping = guard.stopping(is_alive=is_alive, head_start=call.deadline.remaining() / 4)
+        is_alive = supervisor.status().state == RUNNING
+        announced = self._announce_stop(call, is_alive=is_alive)
         supervisor.stop(call.deadline, call.log.warning)
-        if guard and stopping:
-            guard.stopped(stopping)
+        if announced:
+            self._conclude_stop(call, *announced)
 
     def monitor(self, call: Call) -> None:
         """Looks at the process. Sends no request; may start the helper that a running service needs."""
@@ -146,17 +150,55 @@ class GuardedService:
         """Raises BadArguments when the host's name in the cloud cannot be found out."""
         self._wiring(call).host()
 
-    def _intend(self, call: Call, guard: Guard) -> Starting:
-        from ocf_agents.guard.store import StoreError
+    def _announce_stop(self, call: Call, *, is_alive: bool) -> tuple[Guard, Stopping] | None:
+        """The guard's part before the service ends. It takes a third of the time at most, and cannot fail."""
+        seconds = call.deadline.remaining() / 3
+
+        def announce() -> tuple[Guard, Stopping] | None:
+            guard = self._wiring(call).lenient()
+            return (guard, guard.stopping(is_alive=is_alive, seconds=seconds)) if guard else None
+
+        return self._attempt(call, announce, seconds)
+
+    def _conclude_stop(self, call: Call, guard: Guard, stopping: Stopping) -> None:
+        """The guard's part after the service has ended: whatever becomes of it, the stop has succeeded."""
+        seconds = call.deadline.remaining()
+        self._attempt(call, lambda: guard.stopped(stopping, seconds / 2), seconds)
+
+    def _attempt(self, call: Call, work: Callable[[], T], seconds: float) -> T | None:
+        """Does what must neither fail an action nor hold it up, be it on a dead disk; None if it fails."""
+        from ocf_agents.agents.patience import Impatient, wait_for
 
         try:
-            return guard.starting(call.deadline.remaining() / 2)
+            return wait_for(work, seconds)
+        except Impatient:
+            call.log.warning(f"the row in the cloud may stay as it is: no way to it within {seconds:.1f} s")
+        except Exception as error:
+            text = str(error) or type(error).__name__
+            call.log.warning(f"the row in the cloud stays as it is: {text}")
+        return None
+
+    def _intend(self, call: Call, guard: Guard) -> Starting:
+        from ocf_agents.agents.patience import Impatient, wait_for
+        from ocf_agents.guard.store import StoreError
+
+        seconds = call.deadline.remaining() / 2
+        try:
+            return wait_for(lambda: guard.starting(seconds), seconds)
         except StoreError as error:
             raise GenericError(f"the record cannot be used: {error}") from None
+        except Impatient:
+            raise GenericError(f"the record in {call.values['state_dir']} does not answer") from None
 
     def _make_eligible(self, call: Call, guard: Guard, starting: Starting, process: ProcessId) -> None:
         """The second half of start."""
-        conclusion = guard.started(starting, _as_guarded(process), call.deadline.remaining())
+        from ocf_agents.agents.patience import Impatient, wait_for
+
+        seconds = call.deadline.remaining()
+        try:
+            conclusion = wait_for(lambda: guard.started(starting, _as_guarded(process), seconds), seconds)
+        except Impatient:
+            raise GenericError("the timeout ended before it was clear whether the host is enabled") from None
         if not conclusion.is_success:
             raise GenericError(conclusion.text)
         tell = call.log.warning if conclusion.is_warning else call.log.info
@@ -179,21 +221,27 @@ class GuardedService:
             raise GenericError(FAILED.get(status.state, f"{self.agent} died right after its start"))
 
     def _wiring(self, call: Call) -> Wiring:
-        from ocf_agents.agents.wiring import Wiring
-
+        """Raises NotInstalled when a library is missing that only the guard needs."""
+        try:
+            from ocf_agents.agents.wiring import Wiring
+        except ImportError as error:
+            raise NotInstalled(
+                f"the Python module {error.name} is missing: install it for {sys.executable}"
+            ) from None
         return Wiring(self, call)
 
     def _tend(self, call: Call, process: ProcessId) -> None:
         """One stat tells whether there is anything to do; whatever happens, the result stays."""
-        directory = call.values.lenient("state_dir")
+        flag = os.path.join(call.values.lenient("state_dir"), names.flag(call.environment.instance))
         try:
-            os.stat(os.path.join(directory, names.flag(call.environment.instance)))
+            if 0 <= time.time() - os.stat(flag).st_mtime < TENDED_FOR:
+                return
         except OSError:
             return
         try:
             guard = self._wiring(call).lenient()
-            if guard:
-                guard.tend(_as_guarded(process))
+            if guard and guard.tend(_as_guarded(process)):
+                os.utime(flag)
         except Exception as error:
             call.log.debug(f"the record could not be tended: {error}")
 

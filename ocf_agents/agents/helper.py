@@ -52,12 +52,15 @@ def _run(module: Any, facts: dict[str, Any], line: socket.socket) -> None:  # no
     clock = HostClock()
     signal.signal(signal.SIGTERM, lambda number, frame: _leave(clock, frame))
     try:
-        guard = Wiring(module.SERVICE, call, clock=clock).for_helper(facts["host"], is_moving=facts["moves"])
+        guard = Wiring(module.SERVICE, call, clock=clock).for_helper(
+            facts["host"], is_moving=facts["moves"], is_quiet=facts["is_quiet"]
+        )
         guard.run_errand(errand, lambda: _say_word(line))
     except Dismissed:
         return
     except Exception as error:
-        call.log.error(f"the helper gives up: {type(error).__name__}: {error}")
+        tell = call.log.debug if facts["is_quiet"] else call.log.error
+        tell(f"the helper gives up: {type(error).__name__}: {error}")
         raise SystemExit(1) from None
 
 

@@ -128,10 +128,14 @@ def helper_environment(environ: dict[str, str]) -> dict[str, str]:
 
 
 class HostReporter:
-    """Decisions go to the history, and what an operator should see to the cluster's log."""
+    """Decisions go to the history, and what an operator should see to the cluster's log.
 
-    def __init__(self, log: Log, history: History, action: str) -> None:
+    A quiet one works for monitors: what start or stop has said is not said again each time.
+    """
+
+    def __init__(self, log: Log, history: History, action: str, *, is_quiet: bool = False) -> None:
         self._log = log
+        self._is_quiet = is_quiet
         self._history = history
         self._action = action
 
@@ -143,7 +147,8 @@ class HostReporter:
         self._log.info(text)
 
     def warning(self, text: str) -> None:
-        self._log.warning(text)
+        tell = self._log.debug if self._is_quiet else self._log.warning
+        tell(text)
 
 
 def as_process(process: ProcessId) -> Process:

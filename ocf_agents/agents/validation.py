@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
+
 from ocf_agents.agents.guarded import GuardedService
+from ocf_agents.agents.wiring import require_library
 from ocf_agents.ocf.agent import Call
-from ocf_agents.ocf.errors import BadArguments, NotInstalled
+from ocf_agents.ocf.errors import BadArguments
 from ocf_agents.service.process_start import check_binary, find_account
 
 
@@ -20,23 +25,16 @@ def check_host(service: GuardedService, call: Call) -> None:
     if values["cloud"]:
         _check_readable("clouds_file", values["clouds_file"])
     if values["disable_on_stop"] or values["enable_on_start"]:
-        _check_library()
+        require_library(sys.executable)
         service.check_cloud_host(call)
 
 
 def _check_readable(name: str, path: str) -> None:
     try:
-        with open(path, "rb"):
-            return
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise BadArguments(f"parameter {name}: {path}: {error.strerror}") from None
-
-
-def _check_library() -> None:
-    from importlib.util import find_spec
-
-    for module in ("openstack", "filelock"):
-        if find_spec(module) is None:
-            raise NotInstalled(
-                f"the Python module {module} is missing: install it for the agent's interpreter"
-            )
+    is_usable = stat.S_ISREG(os.fstat(file).st_mode)
+    os.close(file)
+    if not is_usable:
+        raise BadArguments(f"parameter {name}: {path} is not a file")

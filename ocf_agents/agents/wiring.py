@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import pwd
+import sys
+from importlib.util import find_spec
 from typing import Any, Callable
 
 from ocf_agents.agents.guarded import GuardedService
@@ -18,7 +20,7 @@ from ocf_agents.guard.history import History
 from ocf_agents.guard.row import Rows
 from ocf_agents.guard.verdict import Policy
 from ocf_agents.ocf.agent import Call
-from ocf_agents.ocf.errors import BadArguments, OcfError
+from ocf_agents.ocf.errors import BadArguments, NotInstalled, OcfError
 from ocf_agents.openstack import nova_conf
 from ocf_agents.openstack.cloud import CloudSettings
 from ocf_agents.openstack.rows import ComputeRows
@@ -34,34 +36,38 @@ class Wiring:
 
     def strict(self) -> Guard | None:
         """The guard for start; None when the parameters want nothing of the cloud. Raises OcfError."""
+        require_library(sys.executable)
         return self._guard(self.host(), self._call.values.__getitem__)
 
     def lenient(self) -> Guard | None:
         """The guard for stop and monitor: the record's own host first, for that is what ran. Never raises."""
         get = self._call.values.lenient
+        if not self._has_credentials():
+            return None
         try:
             return self._guard(self._recorded_host(get) or self.host(), get)
         except (OcfError, OSError) as error:
             self._call.log.warning(f"the row in the cloud is left as it is: {error}")
             return None
 
-    def for_helper(self, host: str, *, is_moving: bool) -> Guard:
+    def for_helper(self, host: str, *, is_moving: bool, is_quiet: bool) -> Guard:
         """The guard of a helper, for the host that its action found."""
-        return self._make(host, self._call.values.lenient, is_moving)
+        return self._make(host, self._call.values.lenient, is_moving, is_quiet=is_quiet)
 
     def _guard(self, host: str, get: Callable[[str], Any]) -> Guard | None:
         """None when the parameters want nothing of the cloud, and nothing of ours may be under way there."""
         wants = get("disable_on_stop") or get("enable_on_start")
-        if not wants and not (self._recorded_host(get) and self._has_credentials()):
+        if not wants and not (self._has_credentials() and self._recorded_host(get)):
             return None
         return self._make(host, get, self._is_moving(host))
 
-    def _make(self, host: str, get: Callable[[str], Any], is_moving: bool) -> Guard:
+    def _make(self, host: str, get: Callable[[str], Any], is_moving: bool, is_quiet: bool = False) -> Guard:
         call = self._call
         instance, directory = call.environment.instance, get("state_dir")
         identity = store.Identity(instance, store.machine_id(), host)
-        reporter = HostReporter(call.log, History(directory, instance), call.action.name)
-        facts = {"host": host, "moves": is_moving}
+        is_quiet = is_quiet or call.action.name == "monitor"  # again and again the same is no news
+        reporter = HostReporter(call.log, History(directory, instance), call.action.name, is_quiet=is_quiet)
+        facts = {"host": host, "moves": is_moving, "is_quiet": is_quiet}
         return Guard(
             policy=_policy(instance, host, get, is_moving),
             disk=store.Store(directory, identity, reporter.warning),
@@ -110,10 +116,17 @@ class Wiring:
 def _home(user: str) -> str | None:
     """The home directory of a user by name or number; None without one."""
     try:
-        entry = pwd.getpwuid(int(user)) if user.isdigit() else pwd.getpwnam(user)
-    except (KeyError, OverflowError):
+        is_number = user.isascii() and user.isdigit()
+        entry = pwd.getpwuid(int(user)) if is_number else pwd.getpwnam(user)
+    except (KeyError, ValueError, OverflowError):
         return None
     return entry.pw_dir
+
+
+def require_library(interpreter: str) -> None:
+    """Raises NotInstalled when openstacksdk is missing, which is only loaded when a request is sent."""
+    if find_spec("openstack") is None:
+        raise NotInstalled(f"the Python module openstack is missing: install openstacksdk for {interpreter}")
 
 
 def _policy(instance: str, host: str, get: Callable[[str], Any], is_moving: bool) -> Policy:

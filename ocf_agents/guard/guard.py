@@ -81,18 +81,26 @@ class Guard:
 
     # stop
 
-    def stopping(self, *, is_alive: bool, head_start: float) -> Stopping:
-        """Writes the intent, sends the helper, waits for its word beside a living service. Never fails."""
-        errand, generation = self._intend_stop()
+    def stopping(self, *, is_alive: bool, seconds: float) -> Stopping:
+        """Writes the intent, sends the helper, waits for its word beside a living service. Never fails.
+
+        It takes about `seconds` at most.
+        """
+        end = self.clock.now().seconds + seconds
+        errand, generation = self._intend_stop(min(STOP_LOCK_WAIT, seconds / 2))
         helper = self._send(errand) if errand else None
         if helper and is_alive:
-            helper.wait_for_word(min(self.head_start, head_start))
+            helper.wait_for_word(min(self.head_start, end - self.clock.now().seconds))
         return Stopping(generation, helper)
 
-    def stopped(self, stopping: Stopping) -> None:
-        """Notes that the service is gone. A row that moves gets nothing more from this node. Never fails."""
+    def stopped(self, stopping: Stopping, seconds: float) -> None:
+        """Notes that the service is gone. A row that moves gets nothing more from this node. Never fails.
+
+        The lock is waited for `seconds` at most.
+        """
+        wait = min(STOP_LOCK_WAIT, seconds)
         try:
-            self.disk.update(lambda r: self._note_stopped(r, stopping.generation), STOP_LOCK_WAIT)
+            self.disk.update(lambda r: self._note_stopped(r, stopping.generation), wait)
         except StoreError as error:
             self.reporter.warning(f"the end of this stop is not on record: {error.text}")
         if self.policy.moves:
@@ -107,7 +115,7 @@ class Guard:
             recorded = None
         return [*found, recorded.process] if recorded else found
 
-    def _intend_stop(self) -> tuple[Errand | None, int | None]:
+    def _intend_stop(self, wait: float) -> tuple[Errand | None, int | None]:
         is_taken: list[bool] = []
 
         def change(record: Record) -> Record:
@@ -115,7 +123,7 @@ class Guard:
             return replace(record, stopped=None) if is_taken[0] else self._next(record, DISABLED)
 
         try:
-            record = self.disk.update(change, STOP_LOCK_WAIT)
+            record = self.disk.update(change, wait)
         except LockBusy as error:
             return self._intend_unlocked(error.text), None
         except StoreError as error:
@@ -227,10 +235,10 @@ class Guard:
 
     # monitor and reload
 
-    def tend(self, service: Process) -> None:
+    def tend(self, service: Process) -> bool:
         """What a recurring monitor of a running service owes the record: a helper where none lives.
 
-        Never fails.
+        True when one was sent. Never fails.
 
         A service that runs although no start of ours began it (younger than the end of our last
         stop) is adopted, as a start would take over.
@@ -238,13 +246,15 @@ class Guard:
         try:
             record = self.disk.load()
         except StoreError:
-            return
-        if record.is_empty:
-            return
-        if record.want == ENABLED and not record.is_quiet and not self._has_helper(record):
-            self._send(self._watch(record.generation, service))
-        elif record.want == DISABLED and self._is_younger(service, record):
-            self._send(self._watch(record.generation, service)._replace(expected=record.generation))
+            return False
+        errand = None if record.is_empty else self._owed(record, service)
+        return bool(errand and self._send(errand))
+
+    def _owed(self, record: Record, service: Process) -> Errand | None:
+        watch = self._watch(record.generation, service)
+        if record.want == ENABLED:
+            return None if record.is_quiet or self._has_helper(record) else watch
+        return watch._replace(expected=record.generation) if self._is_younger(service, record) else None
 
     def refresh(self, service: Process | None) -> None:
         """Replaces a living helper by one with the present parameters (reload-agent). Never fails."""

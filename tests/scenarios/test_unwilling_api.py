@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -152,3 +156,57 @@ def test_what_is_under_way_is_finished_though_the_parameters_want_nothing_any_mo
     assert node.helpers(), "somebody watches the disable that may still land"
     assert quiet(node, 40)
     assert node.run("stop", parameters=nothing).code == 0
+
+
+def without(module: str, node: Node) -> dict[str, str]:
+    """An agent whose interpreter lacks a library, as after a package was removed."""
+    broken = node.root / "broken"
+    broken.mkdir(exist_ok=True)
+    path = broken / "nova-compute"
+    program = Path(node.pacemaker.agent_path).read_text()
+    path.write_text(program.replace("import runpy\n", f"import runpy, sys\nsys.modules[{module!r}] = None\n"))
+    path.chmod(0o755)
+    return {"agent_path": str(path)}
+
+
+@pytest.mark.parametrize("module", ["filelock", "openstack"])
+def test_a_missing_library_fails_a_start_with_its_name_and_no_stop(node: Node, module: str) -> None:
+    node.run("start")
+    broken = replace(node.pacemaker, **without(module, node))
+    assert broken.run("stop").code == 0
+    assert not node.is_alive()
+    failed = broken.run("start")
+    assert failed.code == 5
+    assert module in (failed.reason or "")
+    assert not node.is_alive()
+
+
+def test_a_configuration_that_blocks_its_reader_holds_up_no_stop(node: Node) -> None:
+    node.run("start")
+    node.config.unlink()
+    os.mkfifo(node.config)
+    for path in node.state_dir.iterdir():
+        path.unlink()
+    assert node.run("stop", timeout=20).code == 0
+    assert not node.is_alive()
+
+
+@pytest.mark.parametrize("timeout", [4, 6, 20])
+def test_a_lock_that_is_held_for_ever_holds_up_no_stop_past_its_timeout(node: Node, timeout: float) -> None:
+    node.run("start")
+    with open(node.state_dir / "nova-compute.lock", "rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        result = node.run("stop", timeout=timeout)
+    assert result.code == 0
+    assert not node.is_alive()
+
+
+def test_a_helper_that_can_never_work_is_no_news_for_monitors(node: Node, cloud: ComputeApi) -> None:
+    cloud.fail(faults.reset(), times=None)
+    assert succeeded(node.run("start", timeout=8))
+    node.end_helpers()
+    before = node.log.read_text()
+    for _ in range(10):
+        assert node.run("monitor", parameters={"cacert": "relative"}).code == 0
+    assert quiet(node)
+    assert node.log.read_text() == before

@@ -697,11 +697,11 @@ class World:
         return result
 
     def _stop(self, actor: Actor, guard: Guard, takes: float) -> Stopping:
-        stopping = guard.stopping(is_alive=self.service is not None, head_start=60.0)
+        stopping = guard.stopping(is_alive=self.service is not None, seconds=60.0)
         if self.service:
             actor.sleep(takes)
             self.kill_service()
-        guard.stopped(stopping)
+        guard.stopped(stopping, 60.0)
         return stopping
 
     def begin_start(self, name: str = "start", *, seconds: float = 240.0, serves: bool = True) -> Actor:
