@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make` lists what there is. PYTHON chooses the interpreter (3.9 or newer), VENV where its
-# libraries go, TESTS what `make test` runs.
+# libraries go, TESTS what `make test` runs, WORKERS how many at a time (most of a story is waiting).
 
 PYTHON ?= python3
 VENV ?= .venv
 TESTS ?=
+WORKERS ?= 3
 PY = $(VENV)/bin/python
 SOURCES = ocf_agents tests benchmarks heartbeat/nova-compute
 AGENTS = heartbeat/nova-compute
@@ -27,7 +28,7 @@ demo: $(VENV)/.ready-test
 	@$(PY) -m ocf_agents.testing.demo
 
 test: $(VENV)/.ready-test
-	$(PY) -m pytest $(TESTS)
+	$(PY) -m pytest -n $(WORKERS) $(TESTS)
 
 check: $(VENV)/.ready-check
 	$(PY) -m ruff check $(SOURCES)
