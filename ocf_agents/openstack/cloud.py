@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from ocf_agents.openstack.failure import Failure, Redactor
 from ocf_agents.openstack.parameters import CLOUDS_FILE
+from ocf_agents.openstack.text_file import read_bytes, read_text
 
 if TYPE_CHECKING:
     from ocf_agents.ocf.parameters import Values
 
 SECRETS = ("password", "application_credential_secret", "token", "passcode", "client_secret")
+LARGEST_CACERT = 16 << 20  # the system's own bundle has a quarter of one
 DIRECT = ("auth_url", "username", "password", "project_name")
 
 
@@ -222,8 +224,7 @@ def check_yaml(path: str) -> None:
     import yaml
 
     try:
-        with open(path, encoding="utf-8") as file:
-            content = yaml.safe_load(file)
+        content = yaml.safe_load(read_text(path))
     except OSError as error:
         raise Failure(f"cannot read {path} (clouds_file): {error.strerror}", permanent=True) from None
     except yaml.MarkedYAMLError as error:
@@ -258,6 +259,8 @@ def check_cacert(path: str | None, *, needed: bool) -> None:
     expanded = os.path.expanduser(path)
     try:
         is_folder = os.path.isdir(expanded)
+        if not is_folder:
+            read_bytes(expanded, LARGEST_CACERT)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.load_verify_locations(**{"capath" if is_folder else "cafile": expanded})
     except ssl.SSLError:

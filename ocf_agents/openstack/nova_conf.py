@@ -12,12 +12,16 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from ocf_agents.openstack.errand import Errand, Overrun
+from ocf_agents.openstack.text_file import read_text
+
 Options = dict[str, str]
 PROJECT, PROGRAM = "nova", "nova-compute"
 REFERENCE = re.compile(
     r"\$(?:(?P<escaped>\$)|(?P<named>[_a-z][._a-z0-9]*)|\{(?P<braced>[_a-z][._a-z0-9]*)\})", re.I
 )
 DEEPEST = 20
+LONGEST = 10.0  # seconds; a file system whose server is gone answers never
 
 
 class BadConfiguration(Exception):
@@ -30,9 +34,13 @@ def default_host(arguments: Sequence[str], home: str | None, *, root: str = "/")
     `home` is the home directory of its user (None: it has none), `root` stands before the default
     directories. Raises BadConfiguration where the answer is not certain.
     """
-    options: Options = {}
-    for path in config_files(arguments, home, root=root):
-        options.update(read_default_section(path))
+    reading: Errand[Options] = Errand(lambda errand: read_options(errand, arguments, home, root))
+    try:
+        options = reading.run(LONGEST)
+    except Overrun as overrun:
+        raise BadConfiguration(
+            f"cannot read {overrun.doing} within {LONGEST:g} s: mend it, or set the parameter host"
+        ) from None
     if "host" not in options:
         if options.get("config_source"):
             raise BadConfiguration(
@@ -43,6 +51,17 @@ def default_host(arguments: Sequence[str], home: str | None, *, root: str = "/")
     if not host:
         raise BadConfiguration("host in Nova's configuration is empty: set the parameter host")
     return host
+
+
+def read_options(errand: Errand[Options], arguments: Sequence[str], home: str | None, root: str) -> Options:
+    """The options of [DEFAULT] in all configuration files. Raises BadConfiguration."""
+    options: Options = {}
+    errand.doing = "Nova's configuration"
+    for path in config_files(arguments, home, root=root):
+        errand.doing = path
+        options.update(read_default_section(path))
+        errand.doing = "Nova's configuration"
+    return options
 
 
 def config_files(arguments: Sequence[str], home: str | None, *, root: str = "/") -> Iterator[str]:
@@ -111,13 +130,17 @@ def expand_home(path: str, home: str | None) -> str:
 def read_default_section(path: str) -> Options:
     """What [DEFAULT] says in a file, the last value of each option. Raises BadConfiguration."""
     try:
-        with open(path, encoding="utf-8") as file:
-            lines = file.read().split("\n")
+        lines = universal(read_text(path)).split("\n")
     except OSError as error:
         raise unreadable(path, error) from None
     except UnicodeDecodeError:
         raise BadConfiguration(f"{path} is not UTF-8: mend it, or set the parameter host") from None
     return parse(lines, path)
+
+
+def universal(text: str) -> str:
+    """The text with line ends as oslo.config sees them."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def parse(lines: Sequence[str], path: str) -> Options:

@@ -191,6 +191,37 @@ def test_a_clouds_file_that_is_a_directory_or_no_utf8_is_named(tmp_path: Path) -
     assert "is no YAML" in reason(ComputeRows(CloudSettings(cloud="m", clouds_file=str(path)), HOST))
 
 
+@pytest.mark.parametrize("name", ["clouds.yaml", "secure.yaml"])
+def test_a_pipe_or_a_device_in_place_of_a_clouds_file_is_named_and_not_read(
+    api: ComputeApi, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
+    rows = ComputeRows(CloudSettings(cloud="mine", clouds_file=write_clouds(tmp_path, api)), HOST)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    assert reason(rows) == f"cannot read {path} (clouds_file): it is no regular file"
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    assert reason(rows) == f"cannot read {path} (clouds_file): it is no regular file"
+
+
+def test_a_clouds_file_without_end_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "clouds.yaml"
+    path.write_bytes(b"#" * ((1 << 20) + 1))
+    text = reason(ComputeRows(CloudSettings(cloud="m", clouds_file=str(path)), HOST))
+    assert text == f"cannot read {path} (clouds_file): it is larger than 1 MiB"
+
+
+def test_a_pipe_or_a_device_in_place_of_a_ca_file_is_named_and_not_read(
+    api: ComputeApi, make_rows: MakeRows, tmp_path: Path
+) -> None:
+    pipe = str(tmp_path / "pipe.pem")
+    os.mkfifo(pipe)
+    for path in (pipe, "/dev/zero"):
+        assert reason(make_rows(cacert=path)) == f"cannot read {path} (cacert): it is no regular file"
+    assert api.count() == 0
+
+
 def test_a_clouds_file_that_was_mended_is_read_again(api: ComputeApi, tmp_path: Path) -> None:
     path = tmp_path / "clouds.yaml"
     rows = ComputeRows(CloudSettings(cloud="mine", clouds_file=str(path)), HOST)

@@ -6,11 +6,13 @@ from __future__ import annotations
 import os
 import random
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ocf_agents.openstack import nova_conf
 from ocf_agents.openstack.nova_conf import BadConfiguration, default_host
 
 NAME = os.uname().nodename
@@ -195,6 +197,38 @@ def test_a_file_that_cannot_be_read_is_named(tree: Tree) -> None:
     (tree.root / "folder.conf").mkdir()
     with pytest.raises(BadConfiguration, match="Is a directory"):
         tree.host("--config-file", str(tree.root / "folder.conf"))
+
+
+def test_a_pipe_or_a_device_in_place_of_a_file_is_named_and_not_read(tree: Tree) -> None:
+    pipe = str(tree.root / "pipe.conf")
+    os.mkfifo(pipe)
+    for path in (pipe, "/dev/zero"):
+        with pytest.raises(BadConfiguration, match=f"cannot read {path}: it is no regular file: mend it"):
+            tree.host("--config-file", path)
+
+
+def test_a_file_that_is_too_large_is_named(tree: Tree) -> None:
+    path = tree.write("large.conf", b"#" * ((1 << 20) + 1))
+    with pytest.raises(BadConfiguration, match=f"cannot read {path}: it is larger than 1 MiB"):
+        tree.host("--config-file", path)
+
+
+def test_a_file_system_that_does_not_answer_is_left_and_named(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tree.write("dead/nova.conf", "[DEFAULT]\nhost = c1\n")
+    release = threading.Event()
+
+    def hang(_: str) -> str:
+        release.wait(20)
+        return ""
+
+    monkeypatch.setattr(nova_conf, "read_text", hang)
+    monkeypatch.setattr(nova_conf, "LONGEST", 0.2)
+    with pytest.raises(BadConfiguration, match=f"cannot read {path} within 0.2 s: mend it, or set") as caught:
+        tree.host("--config-file", path)
+    release.set()
+    assert "\n" not in str(caught.value)
 
 
 # Against oslo.config itself, where it is installed
