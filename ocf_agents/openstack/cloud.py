@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -148,11 +149,16 @@ def find_compute(connection: Any) -> Compute:  # noqa: ANN401 - openstacksdk has
     """Let openstacksdk discover the service, once; later requests go straight to the URL it found."""
     adapter = connection.compute
     data = adapter.get_endpoint_data()
-    newest = data.max_microversion if data else None
     url = (data.url if data else adapter.get_endpoint()) or ""
-    return Compute(
-        adapter, str(url).rstrip("/"), None if newest is None else (int(newest[0]), int(newest[1]))
-    )
+    return Compute(adapter, str(url).rstrip("/"), as_pair(data.max_microversion if data else None))
+
+
+def as_pair(version: Sequence[float] | None) -> tuple[int, int] | None:
+    """A microversion as openstacksdk gives it; None for a strange one: "latest" is infinite there."""
+    try:
+        return None if version is None else (int(version[0]), int(version[1]))
+    except (IndexError, OverflowError):
+        return None
 
 
 def choose_region(regions: list[str], wanted: str | None, interface: str) -> None:

@@ -44,7 +44,7 @@ class Errand(Generic[T]):
     def run(self, seconds: float) -> T:
         """Do the work and wait for it. Raises what it raises, or Overrun when the time is over."""
         self._thread.start()
-        self._thread.join(seconds)
+        self._thread.join(min(seconds, threading.TIMEOUT_MAX))
         if self._thread.is_alive() and not self._give_up():
             raise Overrun(self.doing, sent=self._sent)
         if self._error is not None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 
 LONGEST = 400
+LONGEST_WAIT = 86400.0
 PERMANENT = (401, 403, 406)
 HINTS = {
     401: "check the credentials",
@@ -137,14 +138,14 @@ def innermost(error: BaseException) -> str:
 
 
 def seconds_to_wait(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """The header Retry-After, a number or a date, in seconds from now; None without a usable one."""
+    """The header Retry-After, a number or a date, in seconds from now, at most a day; None without one."""
     text = (headers.get("Retry-After") or "").strip()
     if text.isascii() and text.isdigit() and len(text) < 10:
-        return float(text)
+        return min(float(text), LONGEST_WAIT)
     from email.utils import parsedate_to_datetime
 
     try:
         then = parsedate_to_datetime(text).timestamp()
     except (TypeError, ValueError, IndexError, OverflowError):
         return None
-    return max(0.0, then - (time.time() if now is None else now))
+    return min(max(0.0, then - (time.time() if now is None else now)), LONGEST_WAIT)

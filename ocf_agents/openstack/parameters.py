@@ -9,6 +9,7 @@ from __future__ import annotations
 from ocf_agents.ocf.parameters import Boolean, Duration, Parameter, Path, Select, String
 
 INTERFACES = ("public", "publicURL", "internal", "internalURL", "admin", "adminURL")
+LONGEST_CALL = 60  # seconds; within the start timeout there must be room for several
 CLOUDS_FILE = "/etc/openstack/clouds.yaml"
 
 CLOUD_PARAMETERS = (
@@ -94,6 +95,7 @@ CLOUD_PARAMETERS = (
         shortdesc="Longest time for one call of the API",
         longdesc="Includes finding the endpoint and getting a token.",
         minimum=1,
+        maximum=LONGEST_CALL,
         reloadable=True,
     ),
 )

@@ -18,6 +18,7 @@ from ocf_agents.guard.row import APPLIED, REFUSED, UNKNOWN, Answer, Row, Unreada
 from ocf_agents.openstack.cloud import Cloud, CloudSettings, Compute
 from ocf_agents.openstack.errand import Errand, Overrun
 from ocf_agents.openstack.failure import Failure, Redactor, explain
+from ocf_agents.openstack.parameters import LONGEST_CALL
 from ocf_agents.openstack.reply import Reply, read_reply
 
 COMPUTE = "nova-compute"
@@ -31,13 +32,14 @@ REQUEST_TIMEOUT = 408
 class ComputeRows:
     """The row of one service on one host, read and written through openstacksdk.
 
-    `timeout` seconds bound each call, with everything that it takes. Not for use by several threads.
+    `timeout` seconds, at most a minute, bound each call, with everything that it takes. Not for use by several threads.
     """
 
     def __init__(
         self, settings: CloudSettings, host: str, binary: str = COMPUTE, timeout: float = 10.0
     ) -> None:
-        self.settings, self.host, self.binary, self.timeout = settings, host, binary, timeout
+        self.settings, self.host, self.binary = settings, host, binary
+        self.timeout = min(timeout, float(LONGEST_CALL))
         self._cloud: Cloud | None = None
         self._redact = Redactor([settings.password or ""])
         self._left: list[Errand[Reply]] = []

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from ocf_agents.guard.row import Unreadable
+from ocf_agents.ocf.errors import BadParameter
 from ocf_agents.ocf.parameters import Values
-from ocf_agents.openstack.cloud import CloudSettings, compute_regions
+from ocf_agents.openstack.cloud import CloudSettings, as_pair, compute_regions
 from ocf_agents.openstack.parameters import CLOUD_PARAMETERS
 from ocf_agents.openstack.rows import ComputeRows
 from ocf_agents.testing.compute.certificates import Authority
@@ -72,6 +73,13 @@ def test_parameters_become_settings() -> None:
     assert (made.insecure, made.cloud, made.region_name) == (True, None, None)
     assert made.overrides() == {"interface": "internal", "verify": False, "insecure": True}
     assert made.problem() is None
+
+
+@pytest.mark.parametrize("text", ["61", "2m", "99999999999", "999999999999h"])
+def test_a_call_may_last_for_a_minute_and_no_longer(text: str) -> None:
+    assert Values(CLOUD_PARAMETERS, {"OCF_RESKEY_api_timeout": "1m"})["api_timeout"] == 60.0
+    with pytest.raises(BadParameter, match="parameter api_timeout .* from 1s to 60s"):
+        Values(CLOUD_PARAMETERS, {"OCF_RESKEY_api_timeout": text}).check()
 
 
 def test_parameters_that_are_not_given_override_nothing() -> None:
@@ -244,6 +252,12 @@ def test_the_environment_names_no_cloud_no_proxy_and_no_ca(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "clouds.yaml").write_text("clouds: {defaults: {auth: {password: planted}}}", encoding="utf-8")
     assert make_rows().read() is not None
+
+
+@pytest.mark.parametrize("version", [None, (2,), (), (float("inf"),), (2, float("inf"))])
+def test_a_microversion_that_is_no_pair_of_numbers_is_unknown(version: tuple[float, ...] | None) -> None:
+    assert as_pair(version) is None
+    assert as_pair((2, 96)) == (2, 96)
 
 
 # Regions and interfaces

@@ -16,6 +16,11 @@ def test_the_result_comes_back() -> None:
     assert Errand(lambda errand: 42).run(5.0) == 42
 
 
+@pytest.mark.parametrize("seconds", [99999999999.0, float("inf")])
+def test_a_time_beyond_what_the_system_counts_is_waited_for_too(seconds: float) -> None:
+    assert Errand(lambda errand: 42).run(seconds) == 42
+
+
 def test_an_error_comes_back() -> None:
     def fail(errand: Errand[None]) -> None:
         raise KeyError("x")

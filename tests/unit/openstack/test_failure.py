@@ -40,6 +40,8 @@ def test_a_text_is_one_bounded_line() -> None:
         ("\u0663", None),
         ("Wed, 21 Oct 2015 07:28:30 GMT", 30.0),
         ("Wed, 21 Oct 2015 07:27:00 GMT", 0.0),
+        ("999999999", 86400.0),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 86400.0),
         ("Wed, 99 Oct 2015 07:27:00 GMT", None),
     ],
 )

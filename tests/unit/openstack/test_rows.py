@@ -129,6 +129,14 @@ def test_a_write_without_a_read_before_it_finds_its_way(
     assert api.count("PUT") == 1
 
 
+@pytest.mark.parametrize("timeout", [99999999999.0, 1e300, float("inf")])
+def test_no_timeout_is_too_long_for_a_call(api: ComputeApi, row: ServiceRow, timeout: float) -> None:
+    rows = ComputeRows(settings_of(api), HOST, timeout=timeout)
+    assert rows.timeout == 60.0
+    assert rows.read() is not None
+    assert rows.disable(row.id, "maintenance").outcome == APPLIED
+
+
 # Rows
 
 
