@@ -167,10 +167,10 @@ def choose_region(regions: list[str], wanted: str | None, interface: str) -> Non
     if not regions:
         raise Failure(f"the catalog has no compute service with interface {interface}", permanent=True)
     if wanted and wanted not in regions:
-        raise Failure(f"no compute service in region {wanted}: set region_name ({choice})", permanent=True)
+        raise Failure(f"set region_name ({choice}): no compute service in region {wanted}", permanent=True)
     if not wanted and len(regions) > 1:
         raise Failure(
-            f"the compute service is in several regions: set region_name ({choice})", permanent=True
+            f"set region_name ({choice}): the compute service is in several regions", permanent=True
         )
 
 
@@ -247,12 +247,12 @@ def check_entry(clouds: dict[str, Any], settings: CloudSettings) -> None:
     where = f"in {settings.clouds_file} (clouds_file)"
     entry = clouds.get(settings.cloud or "")
     if not isinstance(entry, dict):
-        raise Failure(f"no cloud {settings.cloud!r} {where}: set cloud", permanent=True)
+        raise Failure(f"set cloud: no cloud {settings.cloud!r} {where}", permanent=True)
     names = entry.get("region_name") or entry.get("regions") or []
     names = names.split(",") if isinstance(names, str) else names
     if len(names) > 1 and not settings.region_name:
         raise Failure(
-            f"cloud {settings.cloud!r} {where} has several regions: set region_name", permanent=True
+            f"set region_name: cloud {settings.cloud!r} {where} has several regions", permanent=True
         )
 
 

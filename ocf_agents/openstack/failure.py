@@ -105,21 +105,33 @@ def explain(error: BaseException, doing: str, *, sent: bool) -> Failure:
     status = getattr(error, "http_status", None)
     if isinstance(status, int) and status >= 300:
         headers = getattr(getattr(error, "response", None), "headers", None) or {}
-        hint = HINTS.get(status)
-        text = f"{doing}: answered {status}" + (f" ({hint})" if hint else "")
+        text = advise(status, f"{doing}: answered {status}")
         return Failure(
             text, permanent=status in PERMANENT, retry_after=seconds_to_wait(headers), reached=reached
         )
-    permanent = is_untrusted(error) or bool(kinds(error) & MISTAKES)
+    if is_untrusted(error):
+        return Failure(untrusted(error, doing), permanent=True, reached=reached)
+    permanent = bool(kinds(error) & MISTAKES)
     return Failure(f"{doing}: {describe(error)}", permanent=permanent, reached=reached)
+
+
+def advise(status: int, text: str) -> str:
+    """The text with what to do before it: Pacemaker shows 128 characters, and a URL may fill them."""
+    hint = HINTS.get(status)
+    return f"{hint}: {text}" if hint else text
+
+
+def untrusted(error: BaseException, doing: str) -> str:
+    """Whose certificate is not trusted, and why; the URL is the failed request's, else that of `doing`."""
+    requests = [getattr(one, "request", None) for one in chain(error)]
+    url = next((one.url for one in requests if getattr(one, "url", None)), doing.rpartition(" ")[2])
+    detail = next((str(one.verify_message) for one in chain(error) if hasattr(one, "verify_message")), "")
+    return f"set cacert: the TLS certificate of {url.partition('?')[0]} is not trusted ({detail})"
 
 
 def describe(error: BaseException) -> str:
     """A library's exception in plain words."""
     names = kinds(error)
-    if is_untrusted(error):
-        detail = next((str(one.verify_message) for one in chain(error) if hasattr(one, "verify_message")), "")
-        return f"the TLS certificate is not trusted ({detail}): set cacert"
     for kind, words in WORDS:
         if kind in names:
             return words.format(innermost(error))

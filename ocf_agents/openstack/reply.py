@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ocf_agents.openstack.failure import HINTS, PERMANENT, Failure, seconds_to_wait
+from ocf_agents.openstack.failure import PERMANENT, Failure, advise, seconds_to_wait
 
 LARGEST = 8 << 20
 
@@ -52,8 +52,8 @@ class Reply:
         """What was asked and answered, with the API's own words where there are some."""
         if 300 <= self.status < 400:
             return f"{self.doing}: answered {self.status}, sent to {self.headers.get('Location', 'nowhere')}"
-        words = "; ".join(filter(None, (self._words(), HINTS.get(self.status))))
-        return f"{self.doing}: answered {self.status}" + (f" ({words})" if words else "")
+        words = self._words()
+        return advise(self.status, f"{self.doing}: answered {self.status}" + (f" ({words})" if words else ""))
 
     def _words(self) -> str:
         """The message in a body of Nova's or Keystone's form; nothing of any other."""

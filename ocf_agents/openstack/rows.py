@@ -87,7 +87,7 @@ class ComputeRows:
         if len(found) > 1:
             ids = ", ".join(str(one.get("id")) for one in found)
             raise Failure(
-                f"Nova has {len(found)} rows of {self.binary} on {self.host} ({ids}): delete the wrong one"
+                f"delete the wrong one of Nova's {len(found)} rows of {self.binary} on {self.host} ({ids})"
             )
         return as_row(found[0], reply.doing) if found else None
 

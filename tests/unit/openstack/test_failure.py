@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import ssl
+from types import SimpleNamespace
+
 import pytest
 
-from ocf_agents.openstack.failure import LONGEST, Failure, Redactor, explain, seconds_to_wait
+from ocf_agents.openstack.failure import HINTS, LONGEST, Failure, Redactor, explain, seconds_to_wait
 
 
 def test_secrets_are_hidden_the_longest_first() -> None:
@@ -57,6 +60,25 @@ def test_an_unknown_exception_after_the_send_may_have_reached_the_api() -> None:
     failure = explain(KeyError("x"), "PUT http://n/", sent=True)
     assert (failure.text, failure.reached, failure.permanent) == ("PUT http://n/: KeyError: 'x'", True, False)
     assert not explain(KeyError("x"), "", sent=False).reached
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 406])
+def test_what_to_do_stands_before_a_url_however_long(status: int) -> None:
+    error = KeyError("x")
+    error.http_status = status  # type: ignore[attr-defined]
+    doing = f"logging in at https://{'long.' * 50}example/v3"
+    text = explain(error, doing, sent=False).text
+    assert text == f"{HINTS[status]}: {doing}: answered {status}"
+
+
+def test_an_untrusted_certificate_is_that_of_the_failed_request() -> None:
+    error = ssl.SSLCertVerificationError()
+    error.verify_message = "expired"
+    doing = "finding the compute service in the catalog of https://keystone/v3"
+    said = "set cacert: the TLS certificate of {} is not trusted (expired)"
+    assert explain(error, doing, sent=False).text == said.format("https://keystone/v3")
+    error.request = SimpleNamespace(url="https://nova/v2.1/os-services?host=n1")  # type: ignore[attr-defined]
+    assert explain(error, doing, sent=False).text == said.format("https://nova/v2.1/os-services")
 
 
 def test_a_failure_stays_what_it_is() -> None:

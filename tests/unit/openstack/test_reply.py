@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ocf_agents.openstack.failure import Failure
+from ocf_agents.openstack.failure import HINTS, Failure
 from ocf_agents.openstack.reply import LARGEST, Reply, read_reply
 
 DOING = "GET http://n/os-services"
@@ -57,7 +57,6 @@ def test_a_body_that_is_no_object_is_a_failure(body: bytes) -> None:
     ("status", "body", "text"),
     [
         (400, b'{"badRequest": {"code": 400, "message": "no"}}', "answered 400 (no)"),
-        (403, b"", "answered 403 (the cloud user needs the role admin)"),
         (500, b'{"computeFault": {"message": 5}}', "answered 500"),
         (502, b"<html>", "answered 502"),
         (418, b'["x"]', "answered 418"),
@@ -65,3 +64,10 @@ def test_a_body_that_is_no_object_is_a_failure(body: bytes) -> None:
 )
 def test_an_error_tells_the_apis_own_words(status: int, body: bytes, text: str) -> None:
     assert Reply(DOING, status, {}, body).text() == f"{DOING}: {text}"
+
+
+@pytest.mark.parametrize(("status", "hint"), HINTS.items())
+def test_what_to_do_stands_first(status: int, hint: str) -> None:
+    body = b'{"forbidden": {"message": "no"}}'
+    assert Reply(DOING, status, {}, body).text() == f"{hint}: {DOING}: answered {status} (no)"
+    assert Reply(DOING, status, {}, b"").text() == f"{hint}: {DOING}: answered {status}"

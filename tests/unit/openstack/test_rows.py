@@ -213,7 +213,9 @@ def test_a_stub_row_is_unreadable(api: ComputeApi, rows: ComputeRows) -> None:
 
 def test_two_rows_are_unreadable_and_named(api: ComputeApi, rows: ComputeRows, row: ServiceRow) -> None:
     api.fail(faults.two_rows(), path="os-services")  # case 55
-    assert row.id in unreadable(rows).text
+    text = unreadable(rows).text
+    assert text.startswith("delete the wrong one of Nova's 2 rows of nova-compute on node1 (")
+    assert row.id in text
 
 
 @pytest.mark.parametrize(
@@ -273,15 +275,15 @@ def test_forbidden_is_permanent_and_says_what_to_grant(api: ComputeApi, rows: Co
     api.account.roles.remove("admin")
     problem = unreadable(rows)
     assert problem.permanent
+    assert problem.text.startswith(f"the cloud user needs the role admin: GET {api.compute.origin}")
     assert "answered 403" in problem.text
-    assert "the role admin" in problem.text
 
 
 def test_a_wrong_password_is_permanent_and_read_again_once_mended(api: ComputeApi, rows: ComputeRows) -> None:
     api.account.password, right = "rotated", api.account.password
     problem = unreadable(rows)
     assert problem.permanent
-    assert f"logging in at {api.auth_url}: answered 401" in problem.text
+    assert problem.text == f"check the credentials: logging in at {api.auth_url}: answered 401"
     api.account.password = right
     assert rows.read() is not None
 
