@@ -257,7 +257,9 @@ def cases(
         points = [point for point in points if point.what.startswith(FILE_CALLS)]
     if every == 1:
         return [Case(story, point, when, then) for point in points for then, when in ways]
-    chosen = [point for point in points if not point.what.startswith(TRIVIAL)][offset % every :: every]
+    chosen = [point for point in points if not point.what.startswith(TRIVIAL)]
+    every = min(every, len(chosen) // 4 or 1)
+    chosen = chosen[offset % every :: every]
     turns = itertools.islice(itertools.cycle(ways), offset, None)
     return [Case(story, point, when, then) for point, (then, when) in zip(chosen, turns)]
 

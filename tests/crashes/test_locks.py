@@ -137,11 +137,11 @@ def test_the_kernels_own_refusal_of_a_lock_fails_no_stop(running: Victim) -> Non
 
     environ = running.pacemaker.environ("stop", interval=None, timeout=40, level=None)
     agent = Path(__file__).parents[2] / "heartbeat" / "nova-compute"
-    trace = ["strace", "-D", "-q", "-o", str(running.root / "trace"), "-e", "trace=flock"]
+    trace = ["strace", "-D", "-f", "-q", "-o", str(running.root / "trace"), "-e", "trace=flock"]
     argv = [*trace, "-e", "inject=flock:error=ENOLCK", sys.executable, "-I", str(agent), "stop"]
     result = execute(argv, environ, 40.0)
     assert (result.code, running.daemons()) == (0, []), result
-    assert "INJECTED" in (running.root / "trace").read_text()
+    assert wait_for(lambda: "INJECTED" in (running.root / "trace").read_text())
     running.act("start")
     assert running.complaints() == []
 
