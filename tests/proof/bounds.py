@@ -17,23 +17,29 @@ class Bounds:
 
     `script`: what the cluster does, in order: `stop`, `start`, `overlap` (do not wait for the
     action before). A failed or killed action is followed by what Pacemaker would do, `recoveries`
-    times. `lost`: clients that get no answer, or a late one; `repeats`: requests applied twice;
-    `refused`: 4xx; `unread`: reads that fail; `kills`: SIGKILL of any process at any point;
-    `power`: power losses; `losses`: of those, so many lose the record too; `freezes`: a process
-    stops for as long as you like; `acts`: of others, of the kinds in `others`; `ticks`: monitors
-    that come at a bad moment; `by_hand`: somebody else starts the service; `deaths` of the service;
-    `failures` of it to start; `no_spawns`: helpers that cannot be started. `victims`: the kinds of
-    processes that are killed and frozen. `is_fine`: processes can
-    be interrupted inside the locked section as well. `is_real`: a service that needs its time to be up.
-    `backoff`: of the guard's reads (its own is 1 s).
-    `is_reduced`: orders that nobody can tell apart are tried once. `is_quick`: the
-    store's verbs are one step each (see `QuickStore`); for worlds without crashes only.
+    times.
+
+    The network: `lost` clients get no answer, or a late one; `repeats` requests are applied twice;
+    `stuck`: of those without an answer, so many whose process may still send for a while;
+    `refused`: 4xx; `unread`: reads that fail.
+
+    The node: `kills` of any process of the kinds in `victims`, at any point; `power` losses;
+    `losses`: of those, so many lose the record too; `freezes`: a process stops for as long as you
+    like; `no_spawns`: helpers that cannot be started. The service: `deaths`, `failures` to start,
+    and `by_hand`: somebody else starts it. Others: `acts` on the row, of the kinds in `others`;
+    `ticks`: monitors that come at a bad moment.
+
+    `is_fine`: processes can be interrupted inside the locked section as well. `is_real`: a service
+    needs its time to be up. `is_quick`: the store's verbs are one step each (see `QuickStore`), for
+    worlds in which nothing can happen inside of them. `backoff`: of the guard's reads (its own is
+    1 s). `is_reduced`: orders that nobody can tell apart are tried once.
     """
 
     name: str
     script: tuple[str, ...] = ("stop", "start")
     lost: int = 0
     repeats: int = 0
+    stuck: int = 0
     refused: int = 0
     unread: int = 0
     kills: int = 0
@@ -62,5 +68,5 @@ class Bounds:
     is_reduced: bool = True
 
     def budget(self) -> dict[str, int]:
-        hard = "lost repeats refused unread kills power losses freezes acts ticks by_hand deaths"
+        hard = "lost repeats stuck refused unread kills power losses freezes acts ticks by_hand deaths"
         return {one: getattr(self, one) for one in (*hard.split(), "failures", "no_spawns", "recoveries")}

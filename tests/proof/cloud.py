@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 SLOW = 31.0
 """Seconds after which an answer is not definite any more."""
 
+STUCK = 25.0
+"""Seconds for which a process may go on to send a request that it has given up."""
+
 OTHERS = {
     "disable": "RAM swap",
     "disable silently": None,
@@ -33,6 +36,7 @@ class Request:
     def __init__(self, kind: str, row_id: str, reason: str | None, client: Proc, timeout: float) -> None:
         self.kind, self.row_id, self.reason, self.timeout = kind, row_id, reason, timeout
         self.client: Proc | None = client
+        self.holder: Proc | None = None
         self.sent = client.world.now
         self.read_acts = client.reading[0] if client.reading else None
         self.lands_left = 1
@@ -43,6 +47,7 @@ class Request:
     def state(self) -> Any:
         client = self.client.process.pid if self.client else 0
         landed = (self.has_landed, self.lands_left, self.deadline, self.charged, self.sent if client else 0)
+        landed += (self.holder.process.pid if self.holder else 0,)
         return (self.kind, self.row_id, self.reason, self.read_acts, client, landed, self.answer is None)
 
 
@@ -176,6 +181,9 @@ class Cloud:
         for request in self.requests:
             if request.client is proc:
                 self.let_go(request)
+            elif request.holder is proc:
+                request.holder = None
+                request.deadline = min(request.deadline, self.world.now + self.world.policy.hold)
 
     def let_go(self, request: Request) -> None:
         request.client = None
@@ -242,6 +250,7 @@ class SimulatedRows:
 
     def __init__(self, proc: Proc, timeout: float) -> None:
         self.proc, self.timeout = proc, timeout
+        self.busy_until = 0.0
 
     def read(self) -> Row | None:
         proc = self.proc
@@ -268,7 +277,9 @@ class SimulatedRows:
         return self._write(ENABLE, row_id, None)
 
     def busy(self) -> bool:
-        return False
+        is_busy = self.proc.world.now < self.busy_until
+        self.proc.saw(is_busy)
+        return is_busy
 
     def _write(self, kind: str, row_id: str, reason: str | None) -> Answer:
         proc = self.proc
@@ -281,6 +292,11 @@ class SimulatedRows:
         proc.request = request
         proc.wait("wait", ready=lambda: request.answer is not None, timer=world.now + self.timeout)
         world.cloud.let_go(request)
+        if request.answer is None and world.left["stuck"] and world.chooser.inner(2):
+            world.spend("stuck")
+            world.tell(f"{world.name(proc)} cannot take its {kind} back yet")
+            self.busy_until = world.now + STUCK
+            request.holder, request.deadline = proc, self.busy_until + world.policy.hold
         world.cloud.tidy()
         answer = request.answer or Answer(UNKNOWN, f"no answer within {self.timeout:g} s")
         proc.saw(answer.outcome)

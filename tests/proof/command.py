@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python3 -m tests.proof WHAT`
+"""`python3 -m tests.proof WHAT`, where WHAT is one of
 
-    search, reductions, exemptions, mutants
-all                   the four of them, within minutes
-long                  the same, and a search that takes an hour
-replay WORLD NUMBERS  one schedule as a story; NUMBERS as a failure prints them, or seed=N
+search      every schedule of the small worlds, and many of the large ones by chance
+reductions  small worlds with and without the orders that nobody can tell apart
+exemptions  each one withdrawn: the search finds what it excuses
+mutants     each of them is caught
+all         all four, within minutes
+long        all four, with a search that takes an hour
+mutant NAME
+replay WORLD CHOICES, or replay WORLD seed=N: one schedule as a story, as a failure names it
 """
 
 from __future__ import annotations

@@ -218,6 +218,9 @@ class SimulatedOs:
     def chmod(self, path: str, mode: int, *, dir_fd: int | None = None) -> None:
         pass
 
+    def utime(self, file: int, times: tuple[int, int]) -> None:
+        pass
+
     def makedirs(self, path: str, mode: int, exist_ok: bool) -> None:
         pass
 

@@ -37,6 +37,7 @@ from tests.proof.watch import Watch
 __all__ = ["World", "install"]
 
 MONITOR_INTERVAL = 10.0
+STOP_SECONDS = 60.0
 READ = "read the row"
 LOCAL = frozenset(("begin", "pause", "wait", "held", "waits for the helper's word", "waits for its end"))
 """Where a process goes on without anybody seeing it, up to its next point: no other order is of interest."""
@@ -544,8 +545,11 @@ class World:
         self.service = self.service._replace(start=self.service.start + 1)
         self.service_born = self.now
 
+    def _tend(self, proc: Proc, service: Process) -> None:
+        self.guard(proc).tend(service)
+
     def _monitor(self) -> None:
         service = self.service
         assert service is not None
         self.tell("a monitor looks at the record")
-        self.spawn("monitor", lambda proc: self.guard(proc).tend(service))
+        self.spawn("monitor", lambda proc: self._tend(proc, service))

@@ -148,7 +148,7 @@ MUTANTS = (
         "neither start nor monitor leaves a helper",
         "lost",
         ("guard", "            self._leave_helper(generation, service)\n", "            pass\n"),
-        ("guard", "self._send(self._watch(record.generation, service))\n", "pass\n"),
+        ("guard", "        return bool(errand and self._send(errand))\n", "        return False\n"),
     ),
     mutant(
         "no answer is taken for not sent",
@@ -231,6 +231,20 @@ MUTANTS = (
             "        record = _take_in(record, seen, status, policy)",
             "        record = _take_in(record, replace(seen, sent=around.now), status, policy)",
         ),
+    ),
+    mutant(
+        "a request that was given up counts as let go though it may still be sent",
+        "stuck",
+        (
+            "reading",
+            "return around.is_busy if client == around.me else",
+            "return False if client == around.me else",
+        ),
+    ),
+    mutant(
+        "a row that moves is written to after its stop",
+        "moving",
+        ("guard", "            self.processes.end(self._workers(stopping), 0.0)\n", "            pass\n"),
     ),
     mutant(
         "attempts are not carried over",
@@ -324,7 +338,11 @@ MUTANTS = (
     mutant(
         "a stop waits for the answer",
         "lost",
-        ("guard", "helper.wait_for_word(min(self.head_start, head_start))", "helper.wait_for_word(60.0)"),
+        (
+            "guard",
+            "helper.wait_for_word(min(self.head_start, end - self.clock.now().seconds))",
+            "helper.wait_for_word(60.0)",
+        ),
     ),
     mutant(
         "a stop fails when its intent cannot be recorded",
@@ -354,8 +372,8 @@ MUTANTS = (
         "by-hand",
         (
             "guard",
-            "        elif record.want == DISABLED and self._is_younger(service, record):",
-            "        elif False:",
+            "return watch._replace(expected=record.generation) if self._is_younger(service, record) else None",
+            "return None",
         ),
     ),
     mutant(
@@ -363,8 +381,8 @@ MUTANTS = (
         "by-hand",
         (
             "guard",
-            "        if record.is_empty:\n            return\n",
-            "        if record.is_empty:\n            return\n        self.connect(1.0).read()\n",
+            "        errand = None if record.is_empty else self._owed(record, service)\n",
+            "        errand = None if record.is_empty else self._owed(record, service)\n        self.connect(1.0).read()\n",
         ),
     ),
     mutant(

@@ -127,6 +127,8 @@ class Watch:
         """Invariant 5: the attempt is on disk, whatever a power loss would keep."""
         if request.kind == ENABLE and not proc.served:
             raise Violation("3", "an enable is sent for a service that did not run when the look began")
+        if self.world.policy.moves and request.kind == DISABLE and self.world.newest == "stop":
+            raise Violation("stop", "a disable is sent for a row that may be another node's by now")
         for files in self.world.disk.outcomes():
             record = self._decoded(files)
             if record is None or not self._has_attempt(record, proc, request):

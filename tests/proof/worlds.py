@@ -10,6 +10,7 @@ from tests.proof.bounds import Bounds
 
 EVERYBODY = ("disable", "disable silently", "empty reason", "enable", "edit", "nova", "tool", "neighbour")
 NOVA = ("re-create", "re-create disabled", "delete", "nova")
+RELEASES = (("enable_reasons", ("AUTO: ",)),)
 CYCLE = ("stop", "start", "stop", "start")
 HARD = ("stop", "start", "stop", "overlap", "start")
 
@@ -21,6 +22,16 @@ SMALL = (  # exhaustively, always
     Bounds("nova", acts=2, others=NOVA, lost=0, is_quick=True),
     Bounds("lost", lost=1, is_quick=True),
     Bounds("lost-repeats", lost=1, repeats=1, is_quick=True),
+    Bounds("stuck", lost=1, stuck=1, is_quick=True),
+    Bounds("moving", unread=1, policy=(("moves", True),), is_quick=True),
+    Bounds(
+        "released",
+        acts=2,
+        others=("nova", "disable"),
+        policy=(("enable_reasons", ("AUTO: ",)),),
+        is_quick=True,
+    ),
+    Bounds("forced-down", lost=1, forced_down=True, is_quick=True),
     Bounds("lost-two", lost=2, is_quick=True),
     Bounds("slow", lost=1, repeats=1, api_timeout=60.0, start_timeout=200.0, is_quick=True),
     Bounds("refused", refused=1, lost=0, is_quick=True),
@@ -52,6 +63,7 @@ WILD = Bounds(
     script=("stop", "start", "stop", "start", "stop", "overlap", "start"),
     lost=3,
     repeats=1,
+    stuck=1,
     refused=1,
     unread=2,
     kills=2,
