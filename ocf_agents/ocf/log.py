@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+TAG_BYTES = 200
 DEV_LOG = "/dev/log"
 FACILITIES = {
     "kern": 0,
@@ -75,7 +76,7 @@ class Log:
 
     def _write(self, severity: str, text: str, is_on_stderr: bool = False) -> None:
         line = one_line(f"{severity}: {text}", LOG_BYTES)
-        prefix = f"{self._tag}[{os.getpid()}]".encode("utf-8", "backslashreplace")
+        prefix = one_line(self._tag, TAG_BYTES) + b"[%d]" % os.getpid()
         written = self._to_file(prefix, line)
         written = self._to_syslog(SEVERITIES[severity], prefix, line) or written
         if not written and not is_on_stderr:

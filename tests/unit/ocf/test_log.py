@@ -108,3 +108,20 @@ def test_without_a_log_a_terminal_sees_it() -> None:
     assert b"INFO: for the eyes" in os.read(leader, 1000)
     os.close(leader)
     os.close(follower)
+
+
+def test_a_resources_name_makes_no_line_of_its_own(tmp_path: Path, syslog: socket.socket) -> None:
+    path = tmp_path / "ha.log"
+    tag = "nova-compute(a\nb\x1b[2J" + "c" * 3000 + ")"
+    with syslog:
+        environ = {"HA_LOGFILE": str(path), "HA_LOGFACILITY": "daemon"}
+        Log(environ, tag, str(tmp_path / "log.sock")).warning("heed")
+        message = syslog.recv(8192).decode()
+    (line,) = path.read_text().splitlines()
+    for text in (line, message):
+        assert text.endswith("WARNING: heed")
+        assert f"[{os.getpid()}]" in text
+        assert text.isprintable() or "\t" in text
+        assert "\n" not in text
+        assert "\x1b" not in text
+        assert len(text) < 300
