@@ -26,10 +26,11 @@ class Command:
     binary: absolute path. arguments: None when they are not known (a stop with a bad parameter):
     then any process that runs this binary matches. user: a name or a number; empty: whoever runs the
     agent. helpers: base names of programs that the service starts for itself and that must not
-    outlive it. environment: variables that the service gets besides the usual ones.
+    outlive it. environment: variables that the service gets besides the usual ones. is_known: False
+    when the binary is a guess (a stop with a bad parameter): then a record says better what runs.
     """
 
-    __slots__ = ("argv", "binary", "environment", "helpers", "is_exact", "user")
+    __slots__ = ("argv", "binary", "environment", "helpers", "is_exact", "is_known", "user")
 
     def __init__(
         self,
@@ -38,11 +39,14 @@ class Command:
         user: str | None = None,
         helpers: Sequence[str] = ("privsep-helper",),
         environment: Mapping[str, str] | None = None,
+        *,
+        is_known: bool = True,
     ) -> None:
         self.binary = binary
         self.environment = dict(environment or {})
         self.argv = tuple(_as_in_proc(word) for word in (binary, *(arguments or ())))
         self.is_exact = arguments is not None
+        self.is_known = is_known
         self.user = user or ""
         self.helpers = tuple(helpers)
 
@@ -103,6 +107,12 @@ def program(argv: Sequence[str]) -> str:
         if place > 0 and is_python(argv[:place]) and not word.startswith("-"):
             return word
     return ""
+
+
+def is_run_by(word: str, executable: str) -> bool:
+    """True when the program `word` of a command line is what the executable file runs; Pythons are one."""
+    names = {base_name(word), base_name(os.path.realpath(word))}
+    return base_name(executable) in names or all(map(is_python, ([word], [executable])))
 
 
 def is_python(words: Sequence[str]) -> bool:

@@ -146,7 +146,7 @@ def _format(record: Record) -> bytes:
         f"start={process.start}",
         f"boot={process.boot_id}",
         f"uid={record.uid}",
-        f"run={record.run_id}",
+        f"run={_escape(record.run_id)}",
         *(f"arg={_escape(word)}" for word in record.argv),
     ]
     return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
@@ -166,7 +166,7 @@ def _parse(data: bytes) -> Record | None:
     boot = facts.get("boot")
     if pid is None or pid < LOWEST_PID or start is None or uid is None or not boot or not argv:
         return None
-    return Record(ProcessId(pid, start, boot), uid, facts.get("run", ""), argv)
+    return Record(ProcessId(pid, start, boot), uid, _unescape(facts.get("run", "")), argv)
 
 
 def _number(text: str | None) -> int | None:

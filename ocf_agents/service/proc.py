@@ -19,6 +19,10 @@ LONGEST_READ = 1 << 20
 POLL_SECONDS = 0.02
 KILL_SECONDS = 2.0
 LONGEST_WAIT = 1e6
+# Where the stack begins (field 28 of /proc/PID/stat), among the fields after the name.
+STACK_FIELD = 25
+# What the kernel puts behind the path of a file that was removed or replaced.
+DELETED = " (deleted)"
 # Lines of /proc/PID/status that count here, as they begin.
 UID_LINE = b"Uid:"
 NAMESPACES_LINE = b"NSpid:"
@@ -130,6 +134,26 @@ class ProcTable:
             if entry.startswith(prefix):
                 return entry[len(prefix) :].decode("utf-8", "surrogateescape")
         return None
+
+    def is_overwritten(self, pid: int) -> bool:
+        """True when the environment's place in memory holds none: a long title was written over it."""
+        data = self._read(pid, "environ")
+        return bool(data) and b"=" not in data
+
+    def executable(self, pid: int) -> str:
+        """The path of the file that it executes; empty when unreadable."""
+        try:
+            path = os.readlink(f"{self._root}/{pid}/exe")
+        except OSError:
+            return ""
+        return path[: -len(DELETED)] if path.endswith(DELETED) else path
+
+    def image(self, pid: int) -> tuple[str, int] | None:
+        """What changes whenever it executes another program, and never else; None when unreadable."""
+        fields = self._read(pid, "stat").rpartition(b")")[2].split()
+        stack = int(fields[STACK_FIELD]) if len(fields) > STACK_FIELD else 0
+        executable = self.executable(pid)
+        return (executable, stack) if executable and stack else None
 
     def identify(self, pid: int) -> ProcessId | None:
         """The identity of the process that has this pid now."""

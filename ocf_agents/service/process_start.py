@@ -11,7 +11,6 @@ import signal
 import stat
 import subprocess
 import time
-import uuid
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -54,6 +53,8 @@ def start(supervisor: ProcessSupervisor, deadline: Deadline, settle: float) -> P
     account = find_account(supervisor.command)
     check_binary(supervisor.command.binary)
     make_pid_directory(supervisor, account)
+    # Before the lock is made beside it: nothing is ours to do next to somebody else's file.
+    check_pid_path(supervisor)
     with only_one_start(supervisor, deadline):
         pidfile.tidy(supervisor.pid_path)
         running = _running(supervisor)
@@ -63,15 +64,20 @@ def start(supervisor: ProcessSupervisor, deadline: Deadline, settle: float) -> P
 
 
 def find_account(command: Command) -> Account:
-    """The account of the command's user. Raises NotInstalled, PermissionDenied."""
+    """The account of the command's user. Raises NotInstalled, PermissionDenied.
+
+    Whoever runs the agent may have a number only, without an entry.
+    """
+    uid = command.uid()
     try:
         if not command.user or command.user.isdigit():
-            uid = command.uid()
             assert uid is not None
             entry = pwd.getpwuid(uid)
         else:
             entry = pwd.getpwnam(command.user)
     except (KeyError, OverflowError):
+        if uid == os.geteuid():
+            return Account(str(uid), uid, os.getegid(), "/")
         raise NotInstalled(f"user {command.user or os.geteuid()} does not exist on this node") from None
     if os.geteuid() not in (0, entry.pw_uid):
         raise PermissionDenied(f"only root can start {command.name} as user {entry.pw_name}")
@@ -182,8 +188,7 @@ def _running(supervisor: ProcessSupervisor) -> ProcessId | None:
 
 
 def _launch(supervisor: ProcessSupervisor, account: Account, deadline: Deadline, settle: float) -> ProcessId:
-    _check_pid_path(supervisor)
-    run_id = uuid.uuid4().hex
+    run_id = supervisor.new_run_id()
     output, end_of_log = open_log(supervisor.log_path, account)
     try:
         child = _spawn(supervisor.command, account, run_id, output)
@@ -200,14 +205,18 @@ def _launch(supervisor: ProcessSupervisor, account: Account, deadline: Deadline,
     return process
 
 
-def _check_pid_path(supervisor: ProcessSupervisor) -> None:
-    """A file that is no pid file is replaced in the run directory only, where it can be nothing else."""
+def check_pid_path(supervisor: ProcessSupervisor) -> None:
+    """A file that is no pid file is replaced in the run directory only, where it can be nothing else.
+
+    Raises GenericError.
+    """
     path = supervisor.pid_path
     is_run_file = os.path.dirname(path) == supervisor.run_dir.rstrip("/")
     is_file = not os.path.isdir(path) or os.path.islink(path)
     if is_file and (is_run_file or pidfile.is_replaceable(path)):
         return
-    raise GenericError(f"{path} is no pid file, and is left alone: remove it or set the parameter pid")
+    todo = "remove it or set" if os.path.isfile(path) else "set"
+    raise GenericError(f"{path} is no pid file, and is left alone: {todo} the parameter pid")
 
 
 class _EndedAtOnce(Exception):
@@ -224,14 +233,19 @@ def _settle(
     """The process, recorded, once it has lived long enough. Raises _EndedAtOnce, GenericError."""
     end = time.monotonic() + deadline.bound(settle)
     process: ProcessId | None = None
+    image = None
     try:
         while child.poll() is None and time.monotonic() < end:
-            process = process or _recognize(supervisor, child.pid, run_id)
+            if process is None:
+                image = supervisor.table.image(child.pid)
+                process = _recognize(supervisor, child.pid, run_id)
             time.sleep(min(max(0.0, end - time.monotonic()), EXEC_POLL))
         if child.returncode is not None:
             return _successor(supervisor, child, run_id, end)
-        # Looked at again: a wrapper script may have become another program meanwhile.
-        process = _recognize(supervisor, child.pid, run_id)
+        # A wrapper script may have become another program meanwhile. One that is the same program
+        # with another command line has given itself a title, and stays what it was recorded as.
+        if process is None or image is None or supervisor.table.image(child.pid) != image:
+            process = _recognize(supervisor, child.pid, run_id)
         if process is None:
             raise _unrecognized(supervisor, child)
     except GenericError:
@@ -358,6 +372,7 @@ def open_log(path: str | None, account: Account) -> tuple[int, int]:
     try:
         directory = _open_log_directory(os.path.dirname(path), account)
         try:
+            _check_log_kind(directory, path)
             descriptor = _open_log_file(directory, os.path.basename(path), account)
         finally:
             os.close(directory)
@@ -365,11 +380,38 @@ def open_log(path: str | None, account: Account) -> tuple[int, int]:
         text = "is a link" if error.errno == errno.ELOOP else error.strerror
         raise GenericError(f"cannot open the log {path}: {text}") from None
     status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1 or status.st_uid not in (0, account.uid):
+    problem = "" if _is_null(status) else _log_problem(status, account)
+    if problem:
         os.close(descriptor)
-        raise GenericError(f"the log {path} is no plain file of {account.name} or root: remove it")
+        raise GenericError(f"the log {path} {problem}")
     os.set_blocking(descriptor, True)
     return descriptor, status.st_size
+
+
+def _check_log_kind(directory: int, path: str) -> None:
+    """Raises GenericError for what is no file: to open a device may do something already."""
+    try:
+        status = os.stat(os.path.basename(path), dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISLNK(status.st_mode) and not _is_null(status):
+        raise GenericError(f"the log {path} is no file: set the parameter log")
+
+
+def _is_null(status: os.stat_result) -> bool:
+    """True for /dev/null, under whatever name."""
+    return stat.S_ISCHR(status.st_mode) and status.st_rdev == os.stat(os.devnull).st_rdev
+
+
+def _log_problem(status: os.stat_result, account: Account) -> str:
+    """What is wrong with an open log; empty when nothing is."""
+    if not stat.S_ISREG(status.st_mode):
+        return "is no file: set the parameter log"
+    if status.st_nlink != 1:
+        return "has a second name (a hard link): remove it"
+    if status.st_uid not in (0, account.uid):
+        return f"belongs to user {status.st_uid}, not to {account.name}: remove it"
+    return ""
 
 
 def _open_log_directory(path: str, account: Account) -> int:

@@ -13,7 +13,7 @@ import time
 from os import close
 from typing import TYPE_CHECKING
 
-from ocf_agents.ocf.errors import GenericError
+from ocf_agents.ocf.errors import GenericError, PermissionDenied
 
 from . import pidfile
 from .proc import ProcessId, open_pidfd
@@ -69,13 +69,14 @@ class Stopping:
         self._record = supervisor.record()
         self._known: set[ProcessId] = set()
         self._asked: set[ProcessId] = set()
-        self._refused: set[int] = set()
+        self._refused: set[ProcessId] = set()
+        self._is_proven = supervisor.recorded(self._record) is not None
 
     def ask(self, seconds: float) -> bool:
         """SIGTERM to the service, and to what it leaves behind; True when all of it has ended.
 
         The main process comes first and ends its workers itself; helpers come last, because it
-        needs them to end well.
+        needs them to end well. Raises PermissionDenied when only root may signal what is left.
         """
         end = time.monotonic() + seconds
         while True:
@@ -85,15 +86,20 @@ class Stopping:
             for info in self._next_to_ask(living):
                 self._ask_one(info)
             left = end - time.monotonic()
+            self._require_permission(living, has_time=left > 0)
             if left <= 0:
                 return False
             self._wait_for_change(living, min(left, ROUND_SECONDS))
 
     def kill(self, seconds: float) -> None:
-        """SIGKILL to all that is left. Raises GenericError when something survives it for `seconds`."""
+        """SIGKILL to all that is left. Raises GenericError when something survives it for `seconds`.
+
+        Raises PermissionDenied when only root may signal what is left.
+        """
         end = time.monotonic() + seconds
         killed: set[ProcessId] = set()
         while living := self._freeze():
+            self._require_permission(living, has_time=False)
             survivors = [info for info in living if self._identity(info) in killed]
             over = time.monotonic() - end
             if over >= 0 and (survivors or over >= SHORTEST_KILL):
@@ -105,7 +111,7 @@ class Stopping:
 
     def living(self) -> list[Info]:
         """Everything of the service that runs now, and is no zombie."""
-        daemons = self._supervisor.matching(self._record)
+        daemons = self._supervisor.matching(self._record, is_proven=self._is_proven)
         main = self._recorded_main()
         if main is not None and all(info.pid != main.pid for info in daemons):
             daemons.append(main)
@@ -175,9 +181,19 @@ class Stopping:
         try:
             self._table.send(self._identity(info), number)
         except PermissionError:
-            if info.pid not in self._refused:
-                self._refused.add(info.pid)
-                self._on_note(f"may not signal pid {info.pid}")
+            self._refused.add(self._identity(info))
+
+    def _require_permission(self, living: list[Info], *, has_time: bool) -> None:
+        """Raises PermissionDenied when the service, or all that is left of it, may not be signalled.
+
+        While there is time, a helper that may not be signalled can still follow its daemon.
+        """
+        refused = [info for info in living if self._identity(info) in self._refused]
+        if has_time:
+            refused = [info for info in refused if not self._supervisor.command.is_helper(info.argv)]
+        if refused and (has_time or len(refused) == len(living)):
+            who = f"pid {refused[0].pid} ({self._supervisor.name})"
+            raise PermissionDenied(f"may not signal {who}: stop it as root or as its user")
 
     def _wait_for_change(self, living: Iterable[Stat], seconds: float) -> None:
         """Until one of them has ended, or the time is over."""

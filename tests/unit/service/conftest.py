@@ -77,6 +77,7 @@ class Workshop:
             str(self.run_dir / "daemon.pid"),
             str(self.directory / "daemon.log"),
             run_dir=str(self.run_dir),
+            instance="fake",
         )
 
     def run(self, argv: Sequence[str], **more: object) -> subprocess.Popen[bytes]:

@@ -136,7 +136,12 @@ def test_a_file_that_tells_the_whole_truth_about_a_stranger_is_not_believed(work
 
 
 def test_a_record_of_another_boot_proves_nothing(workshop: Workshop) -> None:
-    supervisor, process = started(workshop, "--old")
+    supervisor = workshop.supervisor(workshop.script("nova-fake"), ["--old"])
+    os.mkdir(workshop.run_dir)
+    by_hand = workshop.run([supervisor.command.binary, "--old"])
+    workshop.said("up")
+    process = TABLE.identify(by_hand.pid)
+    assert process is not None
     record = record_of(process.pid)
     pidfile.write(
         supervisor.pid_path, Record(ProcessId(process.pid, process.start, "other"), 0, "", record.argv)
@@ -336,6 +341,138 @@ def test_a_daemon_that_somebody_started_beside_a_stale_pid_file_runs(workshop: W
     found = supervisor.process()
     assert found is not None
     assert found.pid == other.pid
+
+
+def twin(workshop: Workshop, supervisor: ProcessSupervisor, **environment: str) -> ProcessSupervisor:
+    """Another resource that runs the same command."""
+    command = Command(supervisor.command.binary, supervisor.command.argv[1:], environment=environment)
+    pid_path = str(workshop.run_dir / "other.pid")
+    return ProcessSupervisor(command, pid_path, None, run_dir=supervisor.run_dir, instance="other")
+
+
+# Writes a title over the arguments and, when it is long, over the environment, as setproctitle does.
+RETITLE = """
+def retitle(title, *, is_over_environment):
+    fields = open("/proc/self/stat").read().rpartition(")")[2].split()
+    begin, end, environ_end = int(fields[45]), int(fields[46]), int(fields[48])
+    if is_over_environment:
+        end = environ_end
+    memory = os.open("/proc/self/mem", os.O_RDWR)
+    os.pwrite(memory, title.ljust(end - begin, b"\\0")[:end - begin], begin)
+    os.close(memory)
+"""
+
+
+@pytest.mark.parametrize("is_over_environment", [False, True])
+def test_a_daemon_with_a_new_title_is_the_recorded_one(workshop: Workshop, is_over_environment: bool) -> None:
+    body = RETITLE + "time.sleep(0.5)\n"
+    body += f"retitle(b'worker of nova', is_over_environment={is_over_environment})\n" + SLEEP
+    supervisor, process = started(workshop, body=body)
+    assert TABLE.argv(process.pid)[0] == "worker of nova"
+    assert TABLE.is_overwritten(process.pid) is is_over_environment
+    assert supervisor.status().state == RUNNING
+    assert supervisor.process() == process
+    assert supervisor.start(Deadline(20), 0.05) == process
+    supervisor.stop(Deadline(20))
+    assert not is_running(process.pid)
+
+
+@pytest.mark.parametrize("is_over_environment", [False, True])
+def test_a_title_that_comes_while_the_start_settles_is_no_other_program(
+    workshop: Workshop, is_over_environment: bool
+) -> None:
+    body = RETITLE + "time.sleep(0.3)\n"
+    body += f"retitle(b'worker of nova', is_over_environment={is_over_environment})\n" + SLEEP
+    supervisor = workshop.supervisor(workshop.script("nova-fake", body))
+    process = supervisor.start(Deadline(20), 1.5)
+    workshop.said("up")
+    assert supervisor.process() == process
+    supervisor.stop(Deadline(20))
+    assert not is_running(process.pid)
+
+
+def test_a_daemon_that_executes_another_program_later_is_the_recorded_one(workshop: Workshop) -> None:
+    body = "time.sleep(0.5)\nsay('up')\nos.execv('/bin/sleep', ['sleep', '60'])\n"
+    supervisor, process = started(workshop, body=body)
+    wait_until(lambda: TABLE.argv(process.pid) == ("sleep", "60"))
+    assert supervisor.process() == process
+    supervisor.stop(Deadline(20))
+    assert not is_running(process.pid)
+
+
+@pytest.mark.parametrize("is_retitled", [False, True])
+def test_a_file_that_lies_about_a_strangers_command_costs_the_stranger_nothing(
+    workshop: Workshop, is_retitled: bool
+) -> None:
+    """Its pid and start time are right, its command line and run id are ours."""
+    body = RETITLE + "retitle(b'sshd: root', is_over_environment=True)\n" if is_retitled else ""
+    supervisor = workshop.supervisor(workshop.script("nova-fake"))
+    stranger = workshop.run([workshop.script("sshd", body + SLEEP)])
+    workshop.said("up")
+    os.mkdir(workshop.run_dir)
+    record = record_of(stranger.pid, argv=("/bin/sh", supervisor.command.binary))
+    lie = Record(record.process, record.uid, supervisor.new_run_id(), record.argv)
+    pidfile.write(supervisor.pid_path, lie)
+    assert supervisor.status().state == GONE
+    supervisor.stop(Deadline(20))
+    assert stranger.poll() is None
+
+
+def test_two_resources_with_one_command_have_a_daemon_each(workshop: Workshop) -> None:
+    first, process = started(workshop, "--x")
+    second = twin(workshop, first)
+    assert second.status().state == GONE
+    second.stop(Deadline(20))
+    other = second.start(Deadline(20), 0.05)
+    assert other != process
+    os.unlink(first.pid_path)
+    assert first.process() == process
+    second.stop(Deadline(20))
+    assert not is_running(other.pid)
+    assert is_running(process.pid)
+
+
+def test_another_resources_pid_file_is_not_ours(workshop: Workshop) -> None:
+    first, process = started(workshop)
+    second = twin(workshop, first)
+    Path(second.pid_path).write_bytes(Path(first.pid_path).read_bytes())
+    assert second.status().state == GONE
+    second.stop(Deadline(20))
+    assert is_running(process.pid)
+
+
+def test_a_daemon_with_another_host_in_its_environment_is_not_ours(workshop: Workshop) -> None:
+    binary = workshop.script("nova-fake")
+    by_hand = workshop.run([binary], env={"OS_X": "a"})
+    plain = workshop.supervisor(binary)
+    workshop.said("up")
+    assert plain.status().state == RUNNING
+    assert twin(workshop, plain, OS_X="a").status().state == RUNNING
+    other = twin(workshop, plain, OS_X="b")
+    assert other.status().state == GONE
+    other.stop(Deadline(20))
+    assert by_hand.poll() is None
+
+
+def test_what_a_wrapper_became_is_found_without_its_pid_file(workshop: Workshop) -> None:
+    real = workshop.directory / "venv"
+    real.mkdir()
+    daemon = real / "nova-fake"
+    daemon.write_text(Path(workshop.script("x")).read_text())
+    daemon.chmod(0o755)
+    wrapper = workshop.directory / "nova-fake"
+    wrapper.write_text(f'#!/bin/sh\nexec {daemon} "$@"\n')
+    wrapper.chmod(0o755)
+    supervisor = workshop.supervisor(str(wrapper), ["--x"])
+    process = supervisor.start(Deadline(20), 1)
+    os.unlink(supervisor.pid_path)
+    assert supervisor.process() == process
+    assert supervisor.start(Deadline(20), 0.05) == process
+    os.unlink(supervisor.pid_path)
+    elsewhere = ProcessSupervisor(supervisor.command, "/run/x.pid", instance=supervisor.instance)
+    assert elsewhere.status().state == GONE
+    supervisor.stop(Deadline(20))
+    assert not is_running(process.pid)
 
 
 # In a PID namespace of its own, where a wrong signal can reach the decoys only. The script is its

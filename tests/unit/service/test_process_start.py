@@ -455,3 +455,95 @@ def test_only_an_empty_directory_of_ours_is_given_to_the_daemon(
         with pytest.raises(GenericError, match="for the pid file: somebody else uses that name"):
             start(supervisor)
     assert stat.S_IMODE(workshop.run_dir.stat().st_mode) == 0o700
+
+
+def test_a_log_of_dev_null_is_a_log(workshop: Workshop) -> None:
+    supervisor = workshop.supervisor(workshop.script("nova-fake"))
+    supervisor.log_path = "/dev/null"
+    process = start(supervisor)
+    assert os.readlink(f"/proc/{process.pid}/fd/1") == "/dev/null"
+
+
+@pytest.mark.parametrize("path", ["/dev/full", "/dev/zero", "fifo"])
+def test_a_log_that_is_no_file_is_refused_and_nobody_is_told_to_remove_a_device(
+    workshop: Workshop, path: str
+) -> None:
+    supervisor = workshop.supervisor(workshop.script("nova-fake"))
+    supervisor.log_path = os.path.join(workshop.directory, path)
+    if path == "fifo":
+        os.mkfifo(supervisor.log_path)
+    with pytest.raises(GenericError) as caught:
+        start(supervisor)
+    assert caught.value.reason == f"the log {supervisor.log_path} is no file: set the parameter log"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_log_of_a_third_user_names_who_may_own_it(workshop: Workshop) -> None:
+    supervisor = workshop.supervisor(workshop.script("nova-fake"))
+    Path(str(supervisor.log_path)).touch()
+    os.chown(str(supervisor.log_path), 54321, 54321)
+    with pytest.raises(GenericError, match="belongs to user 54321, not to root: remove it"):
+        start(supervisor)
+
+
+@pytest.mark.parametrize("is_running_already", [False, True])
+def test_nothing_is_made_beside_a_pid_path_that_is_not_ours(
+    workshop: Workshop, is_running_already: bool
+) -> None:
+    supervisor = workshop.supervisor(workshop.script("nova-fake"))
+    if is_running_already:
+        start(supervisor)
+    other = workshop.directory / "etc"
+    other.mkdir()
+    (other / "passwd").write_text("root:x:0:0\n")
+    supervisor.pid_path = str(other / "passwd")
+    with pytest.raises(GenericError, match="is no pid file, and is left alone: remove it or set"):
+        start(supervisor)
+    assert os.listdir(other) == ["passwd"]
+    assert (other / "passwd").read_text() == "root:x:0:0\n"
+
+
+def test_a_device_as_pid_file_is_left_alone(workshop: Workshop) -> None:
+    supervisor = workshop.supervisor(workshop.script("nova-fake"))
+    supervisor.pid_path = "/dev/null"
+    with pytest.raises(GenericError, match="/dev/null is no pid file, and is left alone: set the parameter"):
+        start(supervisor)
+    assert not os.path.exists("/dev/null.lock")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_a_number_without_an_account_runs_a_service_as_itself(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_entry(key: object) -> None:
+        raise KeyError(key)
+
+    uid = str(os.geteuid())
+    for user in (uid, None):
+        supervisor = workshop.supervisor(workshop.script("nova-fake", CONFESS + SLEEP), user=user)
+        with monkeypatch.context() as patch:
+            patch.setattr(pwd, "getpwuid", no_entry)
+            start(supervisor)
+            supervisor.stop(Deadline(20))
+    environ = eval(workshop.said("facts")[0])["environ"]
+    assert (environ["HOME"], environ["USER"], environ["LOGNAME"]) == ("/", uid, uid)
+
+
+def test_a_start_leaves_no_warning_behind(workshop: Workshop) -> None:
+    """As `python -W error` shows it: something that was not closed."""
+    supervisor = workshop.supervisor(workshop.script("nova-fake"))
+    root = str(Path(sys.modules["ocf_agents"].__file__ or "").parents[1])
+    code = (
+        f"import sys; sys.path.insert(0, {root!r})\n"
+        "from ocf_agents.ocf.deadline import Deadline\n"
+        "from ocf_agents.service.command import Command\n"
+        "from ocf_agents.service.process import ProcessSupervisor\n"
+        f"supervisor = ProcessSupervisor(Command({supervisor.command.binary!r}), {supervisor.pid_path!r})\n"
+        "print(supervisor.start(Deadline(20), 0.05).pid)\n"
+        "supervisor.stop(Deadline(20))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip().isdigit()
+    assert done.stderr == ""

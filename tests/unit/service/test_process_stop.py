@@ -9,7 +9,9 @@ import time
 import pytest
 
 from ocf_agents.ocf.deadline import Deadline, usable_seconds
-from ocf_agents.ocf.errors import GenericError
+from ocf_agents.ocf.errors import GenericError, PermissionDenied
+from ocf_agents.service import pidfile
+from ocf_agents.service.command import Command
 from ocf_agents.service.proc import ProcessId, ProcTable
 from ocf_agents.service.process import ProcessSupervisor
 from ocf_agents.service.process_stop import term_budget
@@ -277,7 +279,10 @@ def test_what_survives_a_kill_is_an_error_that_names_it(
     assert not is_running(process.pid)
 
 
-def test_what_may_not_be_signalled_is_said(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_that_may_signal_nothing_says_so_at_once(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a user who stops root's daemon: it was neither killed, nor did it survive that."""
     supervisor, process = started(workshop, SLEEP)
 
     def refuse(table: ProcTable, target: ProcessId, number: int) -> bool:
@@ -286,10 +291,36 @@ def test_what_may_not_be_signalled_is_said(workshop: Workshop, monkeypatch: pyte
     notes: list[str] = []
     with monkeypatch.context() as patch:
         patch.setattr(ProcTable, "send", refuse)
-        with pytest.raises(GenericError, match="survives"):
-            supervisor.stop(Deadline(1.2), notes.append)
-    assert notes[0] == f"may not signal pid {process.pid}"
-    assert len(notes) == len(set(notes))
+        begin = time.monotonic()
+        with pytest.raises(PermissionDenied, match=rf"may not signal pid {process.pid} \(nova-fake\)"):
+            supervisor.stop(Deadline(20), notes.append)
+    assert time.monotonic() - begin < 5
+    assert notes == []
+    assert is_running(process.pid)
+    assert os.path.exists(supervisor.pid_path)
+
+
+def test_a_helper_that_may_not_be_signalled_has_time_to_follow_its_daemon(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.script("privsep-helper", "say('helper', os.getpid())\ntime.sleep(600)\n")
+    supervisor, process = started(workshop, SPAWN + "beside('privsep-helper', False)\n" + SLEEP)
+    helper = int(workshop.said("helper")[0])
+    send = ProcTable.send
+
+    def send_or_refuse(table: ProcTable, target: ProcessId, number: int) -> bool:
+        if target.pid == helper:
+            raise PermissionError
+        return send(table, target, number)
+
+    monkeypatch.setattr(ProcTable, "send", send_or_refuse)
+    notes: list[str] = []
+    begin = time.monotonic()
+    with pytest.raises(PermissionDenied, match=rf"may not signal pid {helper} "):
+        supervisor.stop(Deadline(3.5), notes.append)
+    assert 1.0 < time.monotonic() - begin < 5
+    assert notes == []
+    assert not is_running(process.pid)
 
 
 def test_it_needs_no_tool_and_no_path(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,3 +363,51 @@ def test_without_pidfd_it_stops_all_the_same(workshop: Workshop, monkeypatch: py
     assert workshop.said("asked") == [str(process.pid)]
     assert notes == []
     assert seconds < 3
+
+
+def test_unreadable_arguments_cost_no_other_daemon_of_the_binary(workshop: Workshop) -> None:
+    supervisor, process = started(workshop, WORKERS + SLEEP, "w")
+    workers = [int(pid) for pid in workshop.said("worker")]
+    by_hand = workshop.run([supervisor.command.binary, "--of-somebody"])
+    workshop.said("up", 2)
+    supervisor.command = Command(supervisor.command.binary, None)
+    stop(supervisor)
+    assert not any(is_running(pid) for pid in (process.pid, *workers))
+    assert by_hand.poll() is None
+
+
+def test_unreadable_arguments_without_a_pid_file_spare_another_resource(workshop: Workshop) -> None:
+    supervisor, process = started(workshop, SLEEP, "--x")
+    command = Command(supervisor.command.binary, None)
+    other = ProcessSupervisor(command, str(workshop.run_dir / "other.pid"), instance="other")
+    stop(other)
+    assert is_running(process.pid)
+    os.unlink(supervisor.pid_path)
+    supervisor.command = command
+    stop(supervisor)
+    assert not is_running(process.pid)
+
+
+def test_a_bad_binary_parameter_does_not_hide_the_recorded_daemon(workshop: Workshop) -> None:
+    supervisor, process = started(workshop, WORKERS + SLEEP, "w")
+    workers = [int(pid) for pid in workshop.said("worker")]
+    supervisor.command = Command("/usr/bin/no-such-default", ["w"], is_known=False)
+    assert supervisor.process() == process
+    stop(supervisor)
+    assert not any(is_running(pid) for pid in (process.pid, *workers))
+
+
+def test_a_bad_binary_parameter_makes_no_stranger_ours(workshop: Workshop) -> None:
+    """The file tells the whole truth about it, but for the run."""
+    supervisor = workshop.supervisor("/usr/bin/no-such-default")
+    supervisor.command = Command("/usr/bin/no-such-default", is_known=False)
+    stranger = workshop.run([workshop.script("sshd")], start_new_session=True)
+    workshop.said("up")
+    info = ProcTable().info(stranger.pid)
+    assert info is not None
+    os.mkdir(workshop.run_dir)
+    process = ProcessId(info.pid, info.start, ProcTable().boot_id())
+    for run_id in ("", supervisor.new_run_id()):
+        pidfile.write(supervisor.pid_path, pidfile.Record(process, os.geteuid(), run_id, info.argv))
+        stop(supervisor)
+    assert stranger.poll() is None
