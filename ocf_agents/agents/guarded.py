@@ -131,7 +131,9 @@ class GuardedService:
             environment.run_dir, f"{self.agent}-{names.stem(environment.instance)}.pid"
         )
         command = self.command(call, is_lenient=is_lenient)
-        return ProcessSupervisor(command, pid, get("log"), run_dir=environment.run_dir)
+        return ProcessSupervisor(
+            command, pid, get("log"), run_dir=environment.run_dir, instance=names.stem(environment.instance)
+        )
 
     def command(self, call: Call, *, is_lenient: bool = False) -> Command:
         """What to run, as whom. Raises BadParameter unless lenient."""
@@ -144,7 +146,9 @@ class GuardedService:
                 raise
             arguments = None
         environment = {self.host_variable: get("host")} if self.host_variable and get("host") else {}
-        return Command(get("binary"), arguments, get("user"), self.helpers, environment)
+        binary = get("binary")
+        is_known = all(fault.name != "binary" for fault in call.values.faults)
+        return Command(binary, arguments, get("user"), self.helpers, environment, is_known=is_known)
 
     def check_cloud_host(self, call: Call) -> None:
         """Raises BadArguments when the host's name in the cloud cannot be found out."""

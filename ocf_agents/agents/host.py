@@ -79,7 +79,7 @@ class HelperProcess:
     """A helper that runs, and our end of the line to it."""
 
     def __init__(self, child: subprocess.Popen[bytes], line: socket.socket) -> None:
-        self._child = child  # kept: its destructor would warn
+        child.returncode = 0  # it outlives us, and nobody here waits for it
         self._line = line
         found = ProcTable().identify(child.pid)
         self.process = as_process(found) if found else None
@@ -89,6 +89,9 @@ class HelperProcess:
 
     def release(self) -> None:
         self._line.close()
+
+    def __del__(self) -> None:
+        self.release()
 
 
 class HelperSpawner:
@@ -105,20 +108,27 @@ class HelperSpawner:
 
     def spawn(self, errand: Errand, *, is_held: bool = False) -> HelperProcess:
         ours, theirs = socket.socketpair()
-        with theirs:
-            order = {**self._facts, "errand": errand._asdict(), "line": theirs.fileno(), "is_held": is_held}
-            child = subprocess.Popen(
-                [sys.executable, "-I", helper_script.__file__, self._agent, json.dumps(order)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-                cwd="/",
-                umask=0o077,
-                env=self._environ,
-            )
+        try:
+            with theirs:
+                child = self._run(errand, theirs, is_held=is_held)
+        except BaseException:
+            ours.close()
+            raise
         return HelperProcess(child, ours)
+
+    def _run(self, errand: Errand, line: socket.socket, *, is_held: bool) -> subprocess.Popen[bytes]:
+        order = {**self._facts, "errand": errand._asdict(), "line": line.fileno(), "is_held": is_held}
+        return subprocess.Popen(
+            [sys.executable, "-I", helper_script.__file__, self._agent, json.dumps(order)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[line.fileno()],
+            start_new_session=True,
+            cwd="/",
+            umask=0o077,
+            env=self._environ,
+        )
 
 
 def helper_environment(environ: dict[str, str]) -> dict[str, str]:
