@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ocf_agents.openstack.clouds_file import CloudsFile, is_url, secrets_in
 from ocf_agents.openstack.failure import Failure, Redactor
 from ocf_agents.openstack.parameters import CLOUDS_FILE
-from ocf_agents.openstack.text_file import read_bytes, read_text
+from ocf_agents.openstack.text_file import read_bytes
 
 if TYPE_CHECKING:
     from ocf_agents.ocf.parameters import Values
 
-SECRETS = ("password", "application_credential_secret", "token", "passcode", "client_secret")
-LARGEST_CACERT = 16 << 20  # the system's own bundle has a quarter of one
+LARGEST_CERTIFICATES = 16 << 20  # the system's own bundle has a quarter of one
 DIRECT = ("auth_url", "username", "password", "project_name")
 
 
@@ -57,6 +57,11 @@ class CloudSettings:
             return "give cloud (and clouds_file), or auth_url, username, password and project_name"
         return f"give {', '.join(missing)} too, or cloud instead" if missing else None
 
+    @property
+    def file(self) -> CloudsFile | None:
+        """clouds.yaml, where the cloud is in it."""
+        return CloudsFile(self.clouds_file, self.cloud) if self.cloud else None
+
     def auth(self) -> dict[str, str]:
         """What a password login needs, as openstacksdk names it. A dictionary of its own: texts in
         it are taken as they are, where openstacksdk would expand braces elsewhere (case 41)."""
@@ -93,11 +98,23 @@ class Cloud:
         self._compute: Compute | None = None
 
     def open(self) -> None:
-        """Read the configuration. Raises Failure, or what openstacksdk raises."""
-        if self._connection is None:
+        """Read the configuration. Raises Failure; ImportError without openstacksdk."""
+        if self._connection is not None:
+            return
+        problem = self.settings.problem()
+        if problem:
+            raise Failure(problem, permanent=True)
+        hush()
+        contents = self.settings.file.contents() if self.settings.file else []
+        self.redact = Redactor([self.settings.password or "", *secrets_in(contents)])
+        try:
             region = cloud_region(self.settings, self.timeout)
-            self.redact = Redactor(secrets_of(region.config))
+            self.redact = Redactor(secrets_in([region.config]))
             self._connection = connect(region)
+        except (Failure, ImportError):
+            raise
+        except Exception as error:  # openstacksdk has no error of its own for most slips
+            raise refused(self.settings, error) from None
 
     @property
     def auth_url(self) -> str:
@@ -197,14 +214,20 @@ def connect(region: Any) -> Any:  # noqa: ANN401
     return connection
 
 
+def refused(settings: CloudSettings, error: Exception) -> Failure:
+    """What openstacksdk has stumbled over while it read the configuration."""
+    where = f"{settings.clouds_file} (clouds_file)" if settings.cloud else "the parameters of the cloud"
+    return Failure(f"{where}: openstacksdk refuses it ({type(error).__name__}: {error})", permanent=True)
+
+
 def cloud_region(settings: CloudSettings, timeout: float) -> Any:  # noqa: ANN401
     """openstacksdk's CloudRegion, from no environment and no vendor's file. Raises Failure."""
-    problem = settings.problem()
-    if problem:
-        raise Failure(problem, permanent=True)
-    hush()
     region = load_region(settings, timeout)
-    check_cacert(region.config.get("cacert"), needed=region.config.get("verify", True))
+    config = region.config
+    check_cacert(config.get("cacert"), needed=config.get("verify", True))
+    for name in ("cert", "key"):
+        if config.get(name):
+            check_readable(config[name], name)
     return region
 
 
@@ -214,46 +237,28 @@ def load_region(settings: CloudSettings, timeout: float) -> Any:  # noqa: ANN401
 
     common = {"load_envvars": False, "vendor_files": [], "app_name": "ocf-agents"}
     options = {"api_timeout": timeout, **settings.overrides()}
-    if not settings.cloud:
+    file = settings.file
+    if file is None:
+        check_auth_url(settings.auth_url)
         loader = OpenStackConfig(load_yaml_config=False, **common)
         return loader.get_one(auth_type="password", auth=settings.auth(), **options)
-    secure = os.path.join(os.path.dirname(settings.clouds_file), "secure.yaml")
-    for path in [settings.clouds_file] + [secure] * os.path.lexists(secure):
-        check_yaml(path)
-    loader = OpenStackConfig(config_files=[settings.clouds_file], secure_files=[secure], **common)
-    check_entry(loader.cloud_config["clouds"], settings)
+    loader = OpenStackConfig(config_files=[file.path], secure_files=[file.secure], **common)
+    file.check(loader.cloud_config["clouds"], settings.region_name)
     return loader.get_one(cloud=settings.cloud, **options)
 
 
-def check_yaml(path: str) -> None:
-    """Refuse a file that cannot be read or parsed, without showing what is in it."""
-    import yaml
+def check_auth_url(url: str | None) -> None:
+    """Refuse what no request can be sent to."""
+    if not is_url(url):
+        raise Failure(f"auth_url is {url!r}: give a URL such as https://keystone:5000/v3", permanent=True)
 
+
+def check_readable(path: str, name: str) -> None:
+    """Refuse a file of certificates or keys that cannot be read."""
     try:
-        content = yaml.safe_load(read_text(path))
+        read_bytes(os.path.expanduser(path), LARGEST_CERTIFICATES)
     except OSError as error:
-        raise Failure(f"cannot read {path} (clouds_file): {error.strerror}", permanent=True) from None
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise Failure(f"{path} (clouds_file) is no YAML, see line {line}", permanent=True) from None
-    except (yaml.YAMLError, ValueError):
-        raise Failure(f"{path} (clouds_file) is no YAML", permanent=True) from None
-    if not isinstance(content, dict) or not isinstance(content.get("clouds", {}), dict):
-        raise Failure(f"{path} (clouds_file) has no section 'clouds'", permanent=True)
-
-
-def check_entry(clouds: dict[str, Any], settings: CloudSettings) -> None:
-    """The cloud must be in the file; with several regions one must be named (case 37: never the first)."""
-    where = f"in {settings.clouds_file} (clouds_file)"
-    entry = clouds.get(settings.cloud or "")
-    if not isinstance(entry, dict):
-        raise Failure(f"set cloud: no cloud {settings.cloud!r} {where}", permanent=True)
-    names = entry.get("region_name") or entry.get("regions") or []
-    names = names.split(",") if isinstance(names, str) else names
-    if len(names) > 1 and not settings.region_name:
-        raise Failure(
-            f"set region_name: cloud {settings.cloud!r} {where} has several regions", permanent=True
-        )
+        raise Failure(f"cannot read {path} ({name}): {error.strerror}", permanent=True) from None
 
 
 def check_cacert(path: str | None, *, needed: bool) -> None:
@@ -263,22 +268,16 @@ def check_cacert(path: str | None, *, needed: bool) -> None:
     import ssl
 
     expanded = os.path.expanduser(path)
+    is_folder = os.path.isdir(expanded)
+    if not is_folder:
+        check_readable(path, "cacert")
     try:
-        is_folder = os.path.isdir(expanded)
-        if not is_folder:
-            read_bytes(expanded, LARGEST_CACERT)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.load_verify_locations(**{"capath" if is_folder else "cafile": expanded})
     except ssl.SSLError:
         raise Failure(f"{path} (cacert) holds no certificate", permanent=True) from None
     except OSError as error:
         raise Failure(f"cannot read {path} (cacert): {error.strerror}", permanent=True) from None
-
-
-def secrets_of(config: dict[str, Any]) -> list[str]:
-    """All texts in a cloud's configuration that nobody may see."""
-    auth = config.get("auth") or {}
-    return [str(part[name]) for part in (config, auth) for name in SECRETS if part.get(name)]
 
 
 def hush() -> None:

@@ -123,8 +123,9 @@ def advise(status: int, text: str) -> str:
 
 def untrusted(error: BaseException, doing: str) -> str:
     """Whose certificate is not trusted, and why; the URL is the failed request's, else that of `doing`."""
-    requests = [getattr(one, "request", None) for one in chain(error)]
-    url = next((one.url for one in requests if getattr(one, "url", None)), doing.rpartition(" ")[2])
+    requests = (getattr(one, "request", None) for one in chain(error))
+    urls = (getattr(request, "url", None) for request in requests)
+    url = str(next(filter(None, urls), doing.rpartition(" ")[2]))
     detail = next((str(one.verify_message) for one in chain(error) if hasattr(one, "verify_message")), "")
     return f"set cacert: the TLS certificate of {url.partition('?')[0]} is not trusted ({detail})"
 

@@ -32,7 +32,8 @@ REQUEST_TIMEOUT = 408
 class ComputeRows:
     """The row of one service on one host, read and written through openstacksdk.
 
-    `timeout` seconds, at most a minute, bound each call, with everything that it takes. Not for use by several threads.
+    `timeout` seconds, at most a minute, bound each call, with everything that it takes. Not for use by
+    several threads.
     """
 
     def __init__(

@@ -78,7 +78,7 @@ def test_parameters_become_settings() -> None:
 @pytest.mark.parametrize("text", ["61", "2m", "99999999999", "999999999999h"])
 def test_a_call_may_last_for_a_minute_and_no_longer(text: str) -> None:
     assert Values(CLOUD_PARAMETERS, {"OCF_RESKEY_api_timeout": "1m"})["api_timeout"] == 60.0
-    with pytest.raises(BadParameter, match="parameter api_timeout .* from 1s to 60s"):
+    with pytest.raises(BadParameter, match=r"parameter api_timeout .* from 1s to 60s"):
         Values(CLOUD_PARAMETERS, {"OCF_RESKEY_api_timeout": text}).check()
 
 
@@ -175,12 +175,16 @@ def test_a_secure_yaml_beside_the_clouds_file_is_merged(api: ComputeApi, tmp_pat
         (None, "No such file or directory"),
         ("clouds: {other: {}}", "no cloud 'mine'"),
         ("clouds: {mine: canary}", "no cloud 'mine'"),
-        ("clouds:\n  mine:\n    auth: {password: 'canary\n", "is no YAML, see line"),
+        ("clouds:\n  mine:\n    auth: {password: 'canary\n", "is no YAML: see line"),
+        ("clouds: {mine: {since: 2001-99-99}}", "is no YAML"),
+        ("[" * 100000, "is no YAML"),
         ("clouds: [canary]", "has no section 'clouds'"),
         ("canary", "has no section 'clouds'"),
         ("", "has no section 'clouds'"),
-        ("clouds: {mine: {auth: {password: canary}}}", "auth_url"),
-        ("clouds: {mine: {auth_type: canary, auth: {auth_url: 'http://k'}}}", "NoMatchingPlugin"),
+        ("clouds: {mine: {auth: {password: canary}}}", "openstacksdk refuses it (MissingRequiredOptions"),
+        ("clouds: {mine: {auth: {}}}", "auth_url"),
+        ("clouds: {mine: {auth_type: other, auth: {auth_url: 'http://k'}}}", "NoMatchingPlugin"),
+        ("clouds: {mine: {auth: &a {auth_url: 'http://k', me: *a}}}", "openstacksdk refuses it"),
     ],
 )
 def test_a_clouds_file_that_cannot_be_right_is_named(tmp_path: Path, content: str | None, said: str) -> None:
@@ -189,7 +193,48 @@ def test_a_clouds_file_that_cannot_be_right_is_named(tmp_path: Path, content: st
         path.write_text(content, encoding="utf-8")
     text = reason(ComputeRows(CloudSettings(cloud="mine", clouds_file=str(path)), HOST))
     assert said in text
-    assert said == "NoMatchingPlugin" or "canary" not in text
+    assert f"{path} (clouds_file)" in text
+    assert "canary" not in text
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"networks": 3}, "TypeError"),
+        ({"external_network": "x"}, "KeyError"),
+        ({"auth_type": "password", "regions": [{"name": "canary-1", "password": "canary-2"}]}, "***"),
+        ({"region_name": "{x}"}, "KeyError: 'x'"),
+    ],
+)
+def test_whatever_openstacksdk_stumbles_over_names_the_file_and_no_secret(
+    api: ComputeApi, tmp_path: Path, entry: dict[str, Any], said: str
+) -> None:
+    path = write_clouds(tmp_path, api, **entry)
+    made = CloudSettings(cloud="mine", clouds_file=path)
+    text = reason(ComputeRows(made, HOST))
+    assert text.startswith(f"{path} (clouds_file): openstacksdk refuses it (")
+    assert said in text
+    assert "canary-2" not in text
+    assert api.count() == 0
+
+
+def test_whatever_openstacksdk_stumbles_over_in_parameters_is_permanent(make_rows: MakeRows) -> None:
+    text = reason(make_rows(region_name="{x}"))
+    assert text == "the parameters of the cloud: openstacksdk refuses it (KeyError: 'x')"
+
+
+@pytest.mark.parametrize("url", ["keystone", "ftp://k", "http://", "http://[", "http://a b", "http://k:x"])
+def test_an_auth_url_that_is_none_is_named(make_rows: MakeRows, url: str) -> None:
+    assert reason(make_rows(auth_url=url)).startswith(f"auth_url is {url!r}: give a URL such as https://")
+
+
+@pytest.mark.parametrize("name", ["cert", "key"])
+def test_a_client_certificate_that_cannot_be_read_is_named(
+    api: ComputeApi, tmp_path: Path, name: str
+) -> None:
+    path = write_clouds(tmp_path, api, **{name: "/none.pem"})
+    text = reason(ComputeRows(CloudSettings(cloud="mine", clouds_file=path), HOST))
+    assert text == f"cannot read /none.pem ({name}): No such file or directory"
 
 
 def test_a_clouds_file_that_is_a_directory_or_no_utf8_is_named(tmp_path: Path) -> None:
