@@ -124,9 +124,9 @@ class ComputeApi:
     def close(self) -> None:
         """Stop listening; nothing that waits is applied any more."""
         self._stopping.set()
-        self.identity.stop()
+        self.identity.close()
         for region in self.regions.values():
-            region.listener.stop()
+            region.listener.close()
 
     def follow(
         self, row: ServiceRow, is_alive: Callable[[], bool], *, first_report: float = 5.0, each: float = 0.1

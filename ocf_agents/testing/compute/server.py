@@ -22,8 +22,9 @@ Service = Callable[[Request], Response]
 class Listener:
     """One address on which one service answers.
 
-    `stop` refuses connections (a dead API), `start` takes the same port again. `mute` accepts
-    nothing while the port stays open: the kernel shakes hands, nobody ever reads (a black hole).
+    `stop` refuses connections (a dead API), `start` takes the same port again; from the first start
+    to `close` the port is kept, so that nobody else answers there. `mute` accepts nothing while it
+    stays open: the kernel shakes hands, nobody ever reads (a black hole).
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Listener:
         self.closing = threading.Event()
         self._server: _Server | None = None
         self._muted: socket.socket | None = None
+        self._seat: socket.socket | None = None
 
     @property
     def origin(self) -> str:
@@ -58,8 +60,8 @@ class Listener:
         if self._server is not None:
             return
         self.closing.clear()
+        self._keep_port()
         self._server = _Server(self)
-        self.port = int(self._server.server_address[1])
         threading.Thread(target=self._server.accept_all, name=f"{self.name}-accept", daemon=True).start()
 
     def stop(self) -> None:
@@ -70,6 +72,21 @@ class Listener:
         self.closing.set()
         server, self._server = self._server, None
         server.close_all()
+
+    def close(self) -> None:
+        """Stop, and give the port away."""
+        self.stop()
+        if self._seat is not None:
+            self._seat.close()
+            self._seat = None
+
+    def _keep_port(self) -> None:
+        """A socket that is bound and never listens: who connects is refused."""
+        if self._seat is None:
+            self._seat = socket.socket()
+            self._seat.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._seat.bind((self.host, self.port))
+            self.port = int(self._seat.getsockname()[1])
 
     def mute(self) -> None:
         """Become a black hole: connections are made by the kernel, and nothing is ever read."""

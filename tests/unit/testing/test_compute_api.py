@@ -220,6 +220,16 @@ def test_a_dead_server_refuses_and_comes_back_on_its_port(
     assert nova.disable(row)[0] == 200
 
 
+def test_a_dead_server_keeps_its_port_until_it_is_closed(api: ComputeApi) -> None:
+    place = ("127.0.0.1", api.compute.port)
+    api.compute.stop()
+    with socket.socket() as stranger, pytest.raises(OSError, match="Address already in use"):
+        stranger.bind(place)
+    api.close()
+    with socket.socket() as stranger:
+        stranger.bind(place)
+
+
 def test_a_server_that_dies_forgets_what_it_has_not_applied(
     api: ComputeApi, nova: Nova, row: ServiceRow
 ) -> None:
