@@ -77,7 +77,7 @@ def test_killed_at_the_system_call_itself(tmp_path: Path, capsys: pytest.Capture
     jobs, names = [], []
     for story, counts in zip(CHOSEN, found):
         assert not isinstance(counts, AssertionError), f"{story.key}: {counts}"
-        assert counts["fsync"] > 1, counts
+        assert counts["fsync"] > 0, counts
         turns = itertools.cycle(story.recoveries)
         for call, count in counts.items():
             for number in numbers(count):

@@ -26,7 +26,7 @@ signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
 while os.path.exists("/proc/{owner}"):
     time.sleep(2)
 """
-PARAMETERS = {"hold": "1s", "api_timeout": "2s", "head_start": "1s", "disable_deadline": "20s"}
+PARAMETERS = {"hold": "1s", "api_timeout": "2s", "head_start": "1s", "disable_deadline": "60s"}
 LASTING_FILES = (".json", ".lock", ".history.jsonl")
 
 
