@@ -177,7 +177,7 @@ def test_a_secure_yaml_beside_the_clouds_file_is_merged(api: ComputeApi, tmp_pat
         ("clouds: {mine: canary}", "no cloud 'mine'"),
         ("clouds:\n  mine:\n    auth: {password: 'canary\n", "is no YAML: see line"),
         ("clouds: {mine: {since: 2001-99-99}}", "is no YAML"),
-        ("[" * 100000, "is no YAML"),
+        pytest.param("[" * 500, "is no YAML", id="deep"),
         ("clouds: [canary]", "has no section 'clouds'"),
         ("canary", "has no section 'clouds'"),
         ("", "has no section 'clouds'"),
