@@ -363,11 +363,22 @@ def retitle(title, *, is_over_environment):
 """
 
 
+WAIT = "while not os.path.exists(os.path.join(here, 'go')):\n    time.sleep(0.02)\n"
+
+
+def started_before_it_changes(workshop: Workshop, body: str) -> tuple[ProcessSupervisor, ProcessId]:
+    supervisor = workshop.supervisor(workshop.script("nova-fake", body))
+    process = supervisor.start(Deadline(20), 0.05)
+    (workshop.directory / "go").touch()
+    workshop.said("up")
+    return supervisor, process
+
+
 @pytest.mark.parametrize("is_over_environment", [False, True])
 def test_a_daemon_with_a_new_title_is_the_recorded_one(workshop: Workshop, is_over_environment: bool) -> None:
-    body = RETITLE + "time.sleep(0.5)\n"
+    body = RETITLE + WAIT
     body += f"retitle(b'worker of nova', is_over_environment={is_over_environment})\n" + SLEEP
-    supervisor, process = started(workshop, body=body)
+    supervisor, process = started_before_it_changes(workshop, body)
     assert TABLE.argv(process.pid)[0] == "worker of nova"
     assert TABLE.is_overwritten(process.pid) is is_over_environment
     assert supervisor.status().state == RUNNING
@@ -392,8 +403,8 @@ def test_a_title_that_comes_while_the_start_settles_is_no_other_program(
 
 
 def test_a_daemon_that_executes_another_program_later_is_the_recorded_one(workshop: Workshop) -> None:
-    body = "time.sleep(0.5)\nsay('up')\nos.execv('/bin/sleep', ['sleep', '60'])\n"
-    supervisor, process = started(workshop, body=body)
+    body = WAIT + "say('up')\nos.execv('/bin/sleep', ['sleep', '60'])\n"
+    supervisor, process = started_before_it_changes(workshop, body)
     wait_until(lambda: TABLE.argv(process.pid) == ("sleep", "60"))
     assert supervisor.process() == process
     supervisor.stop(Deadline(20))
