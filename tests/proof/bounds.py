@@ -33,6 +33,7 @@ class Bounds:
     needs its time to be up. `is_quick`: the store's verbs are one step each (see `QuickStore`), for
     worlds in which nothing can happen inside of them. `backoff`: of the guard's reads (its own is
     1 s). `is_reduced`: orders that nobody can tell apart are tried once.
+    `is_open`: it begins after a stop whose disable has got no answer and is under way.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Bounds:
     forced_down: bool = False
     backoff: float = 8.0
     is_reduced: bool = True
+    is_open: bool = False
 
     def budget(self) -> dict[str, int]:
         hard = "lost repeats stuck refused unread kills power losses freezes acts ticks by_hand deaths"

@@ -33,12 +33,12 @@ FIRST_REPORT, REPORT_INTERVAL, BELIEVED_FOR = 13.0, 10.0, 60.0
 class Request:
     """One write that was sent. `lands_left`: how often it may still take effect, until `deadline`."""
 
-    def __init__(self, kind: str, row_id: str, reason: str | None, client: Proc, timeout: float) -> None:
+    def __init__(self, kind: str, row_id: str, reason: str | None, now: float, timeout: float) -> None:
         self.kind, self.row_id, self.reason, self.timeout = kind, row_id, reason, timeout
-        self.client: Proc | None = client
+        self.client: Proc | None = None
         self.holder: Proc | None = None
-        self.sent = client.world.now
-        self.read_acts = client.reading[0] if client.reading else None
+        self.sent = now
+        self.read_acts: int | None = 0
         self.lands_left = 1
         self.has_landed = self.is_missed = self.charged = self.is_definite = False
         self.answer: Answer | None = None
@@ -285,7 +285,8 @@ class SimulatedRows:
         proc = self.proc
         world = proc.world
         proc.wait(f"send a {kind}")
-        request = Request(kind, row_id, reason, proc, self.timeout)
+        request = Request(kind, row_id, reason, world.now, self.timeout)
+        request.client, request.read_acts = proc, proc.reading[0] if proc.reading else None
         world.watch.no_business(proc)
         world.watch.sends(proc, request)
         world.cloud.requests.append(request)

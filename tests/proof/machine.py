@@ -15,14 +15,14 @@ from typing import Any, Callable, Protocol
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from ocf_agents.guard import names, store
+from ocf_agents.guard import marker, names, store
 from ocf_agents.guard import record as record_module
 from ocf_agents.guard.guard import Guard
-from ocf_agents.guard.record import ENABLED, Known, Process, Record
+from ocf_agents.guard.record import DISABLE, DISABLED, ENABLED, Attempt, Instant, Known, Process, Record
 from ocf_agents.guard.store import Identity, Store
 from ocf_agents.guard.verdict import Policy
 from tests.proof.bounds import BIRTH_TICKS, HOST, MACHINE, RESOURCE, Bounds
-from tests.proof.cloud import Cloud, SimulatedRows
+from tests.proof.cloud import Cloud, Request, SimulatedRows
 from tests.proof.disk import DIRECTORY, Directory, QuickStore
 from tests.proof.ports import (
     SimulatedClock,
@@ -159,15 +159,39 @@ class World:
         self.now = 2000.0
         self.cloud = Cloud(self)
         self.watch = Watch(self)
-        self.disk = self._disk_at_rest()
+        self.disk = self._disk()
         attach(self)
 
-    def _disk_at_rest(self) -> Directory:
-        """The record of a service that has run for long, its row enabled, nothing unsettled."""
-        known = Known(ENABLED, 7, is_final=True)
-        record = replace(Record.empty(RESOURCE, MACHINE, HOST), row_id="row-1", generation=7, known=known)
+    def _disk(self) -> Directory:
+        record = self._record_after_a_stop() if self.bounds.is_open else self._record_at_rest()
         files = {names.record(RESOURCE): record_module.encode(record).encode(), names.lock(RESOURCE): b""}
+        if not record.is_quiet:
+            files[names.flag(RESOURCE)] = b""
         return Directory(files, keeps_everything=not self.left["power"])
+
+    def _record_at_rest(self) -> Record:
+        """Of a service that has run for long, its row enabled, nothing unsettled."""
+        known = Known(ENABLED, 7, is_final=True)
+        return replace(Record.empty(RESOURCE, MACHINE, HOST), row_id="row-1", generation=7, known=known)
+
+    def _record_after_a_stop(self) -> Record:
+        """Of a service that was stopped; the client of its disable has died, the request is under way."""
+        now = Instant(f"boot-{self.boot}", self.now - self.booted)
+        token = "0" * 16
+        attempt = Attempt(token, DISABLE, "row-1", now, self.new_process(), let_go=now)
+        request = Request(
+            DISABLE, "row-1", str(marker.make(RESOURCE, HOST, "2026-11-30T00:00:00Z", token)), self.now, 10.0
+        )
+        self.cloud.requests.append(request)
+        self.cloud.let_go(request)
+        self.service, self.newest = None, "stop"
+        return replace(
+            self._record_at_rest(),
+            want=DISABLED,
+            attempts=(attempt,),
+            known=Known(ENABLED, 7),
+            stopped=now,
+        )
 
     # running
 
@@ -435,7 +459,7 @@ class World:
             self.spend("kills")
             self.tell(f"{self.name(proc)} is killed before {what}")
             proc.is_dead = True
-            self.watch.crashed({name: inode.data for name, inode in self.disk.names.items()})
+            self.watch.crashed({name: inode.data for name, inode in self.disk.names.items()}, proc)
             raise GreenletExit
         if self.left["power"] and proc in self.procs:
             outcomes = self.disk.outcomes()
@@ -459,7 +483,7 @@ class World:
             self.tell("the power fails, and the disk is lost")
         else:
             self.tell(f"the power fails; on disk: {self._describe(files)}")
-            self.watch.crashed(files)
+            self.watch.crashed(files, self.current)
         files = {names.lock(RESOURCE): b"", **files}
         self.disk = Directory(files, keeps_everything=not self.left["power"])
         self.service = self.action = None

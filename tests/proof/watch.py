@@ -195,10 +195,15 @@ class Watch:
             self.lost_memory = self.noted[0]
         self.noted, self.remembered = (-1, "unread"), None
 
-    def crashed(self, files: dict[str, bytes]) -> None:
-        """A crash leaves the old record or the new one."""
-        if self._decoded(files) is None and self.has_record:
+    def crashed(self, files: dict[str, bytes], writer: Proc | None) -> None:
+        """A crash leaves the old record or the new one; `writer` was at work on it."""
+        record = self._decoded(files)
+        if record is None and self.has_record:
             raise Violation("6", "a crash leaves no usable record")
+        if writer and writer.reading and record and record.foreign and not writer.reading[2]:
+            acts, status = writer.reading[:2]
+            if status == "foreign" and record.reconciler and record.reconciler.process == writer.process:
+                self.noted = self.remembered = (acts, status)
 
     def warned(self) -> None:
         self.has_warned = True
