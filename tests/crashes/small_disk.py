@@ -78,10 +78,10 @@ def full_while_disabled(victim: Victim) -> None:
 
 
 def read_only(victim: Victim) -> None:
-    mount("-o", "remount,ro", str(victim.state_dir))
+    mount("-o", "remount,bind,ro", str(victim.state_dir))
     stopped_anyway(victim, "Read-only file system")
     not_started(victim, "Read-only file system")
-    mount("-o", "remount,rw", str(victim.state_dir))
+    mount("-o", "remount,bind,rw", str(victim.state_dir))
     victim.act("start")
     assert victim.complaints() == []
 
