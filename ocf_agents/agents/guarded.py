@@ -77,7 +77,10 @@ class GuardedService:
 
     def start(self, call: Call) -> None:
         """Starts the service, then makes the host eligible again; fails rather than leave our disable."""
+        from ocf_agents.service.process_start import check_binary
+
         self._check(call)
+        check_binary(call.values["binary"])  # what is not installed need not be configured (case 76)
         supervisor = self.supervisor(call, is_lenient=False)
         guard = self._wiring(call).strict()
         starting = self._intend(call, guard) if guard else None

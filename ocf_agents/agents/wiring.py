@@ -36,8 +36,12 @@ class Wiring:
 
     def strict(self) -> Guard | None:
         """The guard for start; None when the parameters want nothing of the cloud. Raises OcfError."""
-        require_library(sys.executable)
-        return self._guard(self.host(), self._call.values.__getitem__)
+        values = self._call.values
+        guard = self._guard(self.host(), values.__getitem__)
+        if guard:
+            require_library(sys.executable)
+            self._warn_of_readers(values["clouds_file"] if values["cloud"] else None)
+        return guard
 
     def lenient(self) -> Guard | None:
         """The guard for stop and monitor: the record's own host first, for that is what ran. Never raises."""
@@ -79,6 +83,14 @@ class Wiring:
             disable_deadline=get("disable_deadline"),
             head_start=get("head_start"),
         )
+
+    def _warn_of_readers(self, clouds_file: str | None) -> None:
+        try:
+            mode = os.stat(clouds_file).st_mode if clouds_file else 0
+        except OSError:
+            return
+        if mode & 0o037:
+            self._call.log.warning(f"{clouds_file} holds a secret and is open to others: chmod 0600 it")
 
     def _recorded_host(self, get: Callable[[str], Any]) -> str:
         return store.recorded_host(get("state_dir"), self._call.environment.instance)

@@ -100,7 +100,8 @@ class Guard:
         """
         wait = min(STOP_LOCK_WAIT, seconds)
         try:
-            self.disk.update(lambda r: self._note_stopped(r, stopping.generation), wait)
+            if stopping.generation is not None:  # without the lock at the begin, it is not waited for again
+                self.disk.update(lambda r: self._note_stopped(r, stopping.generation), wait)
         except StoreError as error:
             self.reporter.warning(f"the end of this stop is not on record: {error.text}")
         if self.policy.moves:

@@ -91,9 +91,11 @@ class Reconciler:
 
     def _consider(self, effect: Consider, state: State) -> Event:
         decisions: list[Decision] = []
+        told: list[str] = []
 
         def change(record: Record) -> Record | None:
             decisions.clear()
+            told[:] = [record.known.status] if self._has_told(record) else []
             if record.generation != self.generation:
                 return None
             around = self._situation(may_enable=effect.may_enable)  # as it is when the lock is ours
@@ -109,8 +111,9 @@ class Reconciler:
         if not decisions:
             self._report("-", "overtaken", "another action has taken over")
             return Overtaken()
-        self._tell(decisions[0], effect.seen)
-        return Considered(record, decisions[0], self.clock.now())
+        decision = decisions[0]
+        self._tell(decision, effect.seen, may_warn=not state.is_foreground and decision.status not in told)
+        return Considered(record, decision, self.clock.now())
 
     def _send(self, effect: Send, state: State) -> Event:
         attempt = effect.attempt
@@ -147,10 +150,15 @@ class Reconciler:
             may_enable=may_enable,
         )
 
-    def _tell(self, decision: Decision, seen: Seen) -> None:
+    def _has_told(self, record: Record) -> bool:
+        """Whether this generation has come to a verdict before, and its warning with it."""
+        return record.known.is_final and record.known.generation == self.generation
+
+    def _tell(self, decision: Decision, seen: Seen, *, may_warn: bool) -> None:
+        """In the foreground the start itself says what came out."""
         why = seen.trouble.text if seen.trouble else decision.verdict.why
         is_new = self._report(decision.status, decision.do, why)
-        if is_new and decision.verdict.is_warning:
+        if is_new and may_warn and decision.verdict.is_warning:
             self.reporter.warning(why)
         if decision.do in (reading.DONE, reading.TO_WATCH) or (seen.trouble and seen.trouble.is_permanent):
             self._speak()

@@ -70,7 +70,7 @@ def find_account(command: Command) -> Account:
     """
     uid = command.uid()
     try:
-        if not command.user or command.user.isdigit():
+        if not command.user or (command.user.isascii() and command.user.isdigit()):
             assert uid is not None
             entry = pwd.getpwuid(uid)
         else:
