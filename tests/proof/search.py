@@ -165,27 +165,33 @@ def exhaust(
     seconds: float | None = None,
     outcomes: set[Any] | None = None,
 ) -> Result:
-    """Every schedule of a world, but for those that meet a state from which all has been tried."""
+    """Every schedule of a world, but for those that meet a state from which all has been tried.
+
+    Those with the fewest unusual choices come first, so that a failure is a short story.
+    """
     result = Result(bounds.name)
     begin, cpu = time.monotonic(), time.process_time()
     seen: set[int] = set()
-    stack: list[bytes] = [b""]
+    waiting: list[list[bytes]] = [[b""]]
     Watch.granted = result.granted
-    while stack:
+    while any(waiting):
         if (limit and result.schedules >= limit) or (seconds and time.monotonic() - begin > seconds):
             result.is_complete = False
             break
-        prefix = stack.pop()
+        oddity = next(n for n, heads in enumerate(waiting) if heads)
+        prefix = waiting[oddity].pop()
         chooser = Exhaustive(list(prefix), seen)
         steps, result.failure = attempt(bounds, chooser, outcomes=outcomes)
         result.schedules += 1
         result.steps += steps
         if result.failure:
             break
+        if len(waiting) == oddity + 1:
+            waiting.append([])
         taken = bytes(chooser.taken)
         for number in range(len(taken) - 1, len(prefix) - 1, -1):
             head = taken[:number]
-            stack += [head + bytes((other,)) for other in range(1, chooser.widths[number])]
+            waiting[oddity + 1] += [head + bytes((other,)) for other in range(1, chooser.widths[number])]
     result.states = len(seen)
     result.seconds, result.cpu = time.monotonic() - begin, time.process_time() - cpu
     return result
