@@ -10,6 +10,7 @@ import pwd
 import signal
 import stat
 import subprocess
+import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -346,10 +347,11 @@ def clean_environment(account: Account, run_id: str) -> dict[str, str]:
 
 @contextmanager
 def default_signals() -> Iterator[None]:
-    """No signal ignored or blocked, as a child inherits it; restored afterwards."""
-    ignored = [number for number in signal.valid_signals() if signal.getsignal(number) == signal.SIG_IGN]
-    # Python ignores these two itself, and subprocess gives them back to the child.
-    ignored = [number for number in ignored if number not in (signal.SIGPIPE, signal.SIGXFSZ)]
+    """No signal ignored or blocked, as a child inherits it; restored afterwards.
+
+    Only the main thread can say what is ignored; an agent starts its daemon in that one.
+    """
+    ignored = ignored_signals() if threading.current_thread() is threading.main_thread() else []
     blocked = signal.pthread_sigmask(signal.SIG_SETMASK, ())
     try:
         for number in ignored:
@@ -359,6 +361,12 @@ def default_signals() -> Iterator[None]:
         for number in ignored:
             signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def ignored_signals() -> list[int]:
+    """What our caller had us ignore. Two more Python ignores itself, and subprocess gives them back."""
+    own = (signal.SIGPIPE, signal.SIGXFSZ)
+    return [n for n in signal.valid_signals() if n not in own and signal.getsignal(n) == signal.SIG_IGN]
 
 
 def open_log(path: str | None, account: Account) -> tuple[int, int]:

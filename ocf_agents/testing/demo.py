@@ -346,7 +346,8 @@ def main(arguments: Sequence[str] = ()) -> int:
     if not AGENT.exists():
         print(f"The demo runs from a source tree: there is no {AGENT}.", file=sys.stderr)
         return 1
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGTERM, signal.SIGINT):  # also where a shell started it with SIGINT ignored
+        signal.signal(number, _interrupt)
     os.umask(0o022)
     try:
         with tempfile.TemporaryDirectory(prefix="ocf-agents-demo-") as directory:

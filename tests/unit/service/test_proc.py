@@ -40,9 +40,12 @@ def test_a_name_with_parentheses_and_blanks_does_not_confuse(workshop: Workshop)
     script = workshop.script("x) R 1 (")
     process = workshop.run([script])
     workshop.said("up")
-    stat = TABLE.stat(process.pid)
-    assert stat is not None
-    assert (stat.ppid, stat.state) == (os.getpid(), "S")
+    wait_until(lambda: state_and_parent(process.pid) == ("S", os.getpid()))
+
+
+def state_and_parent(pid: int) -> tuple[str, int] | None:
+    stat = TABLE.stat(pid)
+    return None if stat is None else (stat.state, stat.ppid)
 
 
 def test_arguments_are_kept_byte_for_byte(workshop: Workshop) -> None:

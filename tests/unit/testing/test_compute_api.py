@@ -227,6 +227,9 @@ def test_a_dead_server_keeps_its_port_until_it_is_closed(api: ComputeApi) -> Non
         stranger.bind(place)
     api.close()
     with socket.socket() as stranger:
+        stranger.setsockopt(
+            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+        )  # its last connections may still be told
         stranger.bind(place)
 
 
