@@ -21,10 +21,10 @@ PARAMETERS = (
         "auto",
         "What runs the service",
         "How the service is run on this host. process: by this agent, with a pid file of its own."
-        " auto: the best that the host offers, which is process.",
+        " auto is process in this version.",
         choices=("auto", "process"),
     ),
-    Parameter("binary", Path, "/usr/bin/nova-compute", "The program", "The nova-compute program."),
+    Parameter("binary", Path, "/usr/bin/nova-compute", "The program", "Path of the nova-compute program."),
     Parameter(
         "config",
         Path,
@@ -47,7 +47,8 @@ PARAMETERS = (
         Path,
         None,
         "The pid file",
-        "The agent's own pid file. By default it is named after the resource and lies in the run directory.",
+        "The agent's own pid file. By default nova-compute-RESOURCE.pid in the cluster's run directory"
+        " (HA_RSCTMP, else /run/resource-agents).",
         unique_group="pid",
     ),
     Parameter(
@@ -109,10 +110,10 @@ AGENT = Agent(
     __version__,
     "OpenStack Nova compute service, guarded",
     "Runs nova-compute on a hypervisor. When it stops, the host is disabled in the compute API, so that"
-    " the scheduler stops choosing it; when it starts, the host is enabled again and the start waits"
-    " for that. A record on the host says who disabled it: what an operator disabled for maintenance"
-    " stays disabled, in the operator's words. Give a start failure-timeout to the resource, because a"
-    " start fails while the API cannot undo a disable of its own.",
+    " the scheduler stops choosing it. When it starts, a disable of this resource's own is undone, and"
+    " the start waits for that. A record on the host says who disabled it: what an operator disabled for"
+    " maintenance stays disabled, in the operator's words. Set the meta attribute failure-timeout: a"
+    " start fails as long as the API cannot undo a disable of this resource's own.",
     PARAMETERS,
     SERVICE.actions(),
 )

@@ -26,7 +26,20 @@ def check_host(service: GuardedService, call: Call) -> None:
         _check_readable("clouds_file", values["clouds_file"])
     if values["disable_on_stop"] or values["enable_on_start"]:
         require_library(sys.executable)
+        _check_cloud(call)
         service.check_cloud_host(call)
+
+
+def _check_cloud(call: Call) -> None:
+    """The cloud's configuration is read as a request would read it; nothing is sent."""
+    from ocf_agents.openstack.cloud import Cloud, CloudSettings
+    from ocf_agents.openstack.failure import Failure
+
+    cloud = Cloud(CloudSettings.from_values(call.values), call.values["api_timeout"])
+    try:
+        cloud.open()
+    except Failure as failure:
+        raise BadArguments(cloud.redact(failure.text)) from None
 
 
 def _check_readable(name: str, path: str) -> None:

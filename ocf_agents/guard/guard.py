@@ -205,7 +205,7 @@ class Guard:
         if finish.status == NONE:
             return Conclusion(True, f"the cloud has no row for host {self.policy.host!r} yet", True)
         return Conclusion(
-            True, f"the row could not be read, and none of our disables is known: {finish.text}", True
+            True, f"started without a look at the row, and none of our disables is known: {finish.text}", True
         )
 
     @staticmethod

@@ -14,7 +14,8 @@ PARAMETERS = (
         True,
         "Disable the service in the cloud when it stops",
         "Whether a stop disables the service in the cloud, so that the scheduler chooses another host."
-        " The request is sent by a helper process; the stop does not wait for it."
+        " The request is sent by a helper process; a stop waits for its answer for head_start at most, and"
+        " succeeds without it."
         " With false, what an earlier stop has under way is still finished.",
         reloadable=True,
     ),
@@ -31,10 +32,10 @@ PARAMETERS = (
         "enable_reasons",
         String,
         "",
-        "Reasons of other automata that a start may undo",
+        "Reasons of other programs that a start may undo",
         "Comma-separated beginnings of disabled reasons. A service that somebody else disabled with"
         " such a reason is enabled at start as if this resource had disabled it."
-        " Example: 'Masakari detected host failed.'",
+        " Example: 'Masakari detected host failed.'. A comma always separates.",
         reloadable=True,
     ),
     Parameter(
@@ -49,8 +50,9 @@ PARAMETERS = (
         "disable_deadline",
         Duration,
         "1h",
-        "How long a stopped service is tried to be disabled",
-        "How long the helper of a stop goes on trying to disable the service when the API does not answer.",
+        "How long to keep trying to disable after a stop",
+        "How long the helper of a stop goes on trying to disable the service when the API does not answer."
+        " A time such as 90s, 20m or 1h; at least 1s.",
         reloadable=True,
         minimum=1,
     ),
@@ -58,10 +60,10 @@ PARAMETERS = (
         "head_start",
         Duration,
         "3s",
-        "How long a stop lets the disable go first",
+        "How long a stop waits for the disable before it ends the service",
         "How long a stop of a living service waits for the answer to the disable before it stops the"
         " service. A compute that can still answer is disabled in a few milliseconds; a dead one"
-        " keeps the API busy for a minute.",
+        " keeps the API busy for a minute. A time such as 3, 3s or 500ms; at most 60s.",
         reloadable=True,
         minimum=0,
         maximum=60,
@@ -72,7 +74,8 @@ PARAMETERS = (
         "5m",
         "How long the API may keep a request",
         "The longest time for which the API, its proxies and its queues may keep a request before they"
-        " apply it. A request without an answer is watched for that long.",
+        " apply it. A request without an answer is watched for that long. Give at least the longest timeout"
+        " of any proxy or queue before the API. A time such as 5m or 300s; at least 1s.",
         reloadable=True,
         minimum=1,
     ),

@@ -17,7 +17,8 @@ CLOUD_PARAMETERS = (
         "cloud",
         String,
         shortdesc="Cloud in clouds.yaml",
-        longdesc="Name of the cloud in clouds_file. Application credentials work. "
+        longdesc="Give either this, or auth_url, username, password and project_name. "
+        "Name of the cloud in clouds_file. Application credentials work. "
         "Not together with auth_url, username, password and the names of project and domains.",
         reloadable=True,
     ),
@@ -34,27 +35,49 @@ CLOUD_PARAMETERS = (
         "auth_url",
         String,
         shortdesc="Keystone's URL",
-        longdesc="With or without /v3. Needed without cloud.",
+        longdesc="Keystone's address, with or without /v3. Needed if cloud is not given.",
         reloadable=True,
     ),
     Parameter(
         "username",
         String,
         shortdesc="User of the cloud",
-        longdesc="Needs the role admin on its project: Nova lets nobody else list or change services.",
+        longdesc="Needed with auth_url. Has the role admin on its project: Nova lets nobody else list or "
+        "change services.",
         reloadable=True,
     ),
     Parameter(
         "password",
         String,
         shortdesc="Password of the user",
-        longdesc="It is kept in the cluster's configuration; cloud with clouds_file keeps it out of there.",
+        longdesc="Needed with auth_url. It is kept in the cluster's configuration; cloud with clouds_file "
+        "keeps it out of there.",
         reloadable=True,
         private=True,
     ),
-    Parameter("user_domain_name", String, "Default", shortdesc="Domain of the user", reloadable=True),
-    Parameter("project_name", String, shortdesc="Project of the user", reloadable=True),
-    Parameter("project_domain_name", String, "Default", shortdesc="Domain of the project", reloadable=True),
+    Parameter(
+        "user_domain_name",
+        String,
+        "Default",
+        shortdesc="Domain of the user",
+        longdesc="Used with auth_url only.",
+        reloadable=True,
+    ),
+    Parameter(
+        "project_name",
+        String,
+        shortdesc="Project of the user",
+        longdesc="Needed with auth_url: the project on which the user has the role admin.",
+        reloadable=True,
+    ),
+    Parameter(
+        "project_domain_name",
+        String,
+        "Default",
+        shortdesc="Domain of the project",
+        longdesc="Used with auth_url only.",
+        reloadable=True,
+    ),
     Parameter(
         "region_name",
         String,
@@ -93,7 +116,8 @@ CLOUD_PARAMETERS = (
         Duration,
         "10s",
         shortdesc="Longest time for one call of the API",
-        longdesc="Includes finding the endpoint and getting a token.",
+        longdesc="Includes finding the endpoint and getting a token. A time such as 10, 10s or 5000ms; "
+        "from 1s to 60s.",
         minimum=1,
         maximum=LONGEST_CALL,
         reloadable=True,
