@@ -138,7 +138,7 @@ class Story:
     def show(self) -> None:
         """What `openstack compute service list --long` says of the host."""
         row = self.api.services.show(self.row)
-        self.teller.line("$ openstack compute service list --long", 2)
+        self.teller.line("now in Nova:", 2)
         self.teller.line(f"{row['binary']}  {row['host']}  status {row['status']}  state {row['state']}", 4)
         if row["disabled_reason"]:
             self.teller.line(f"disabled reason: {row['disabled_reason']}", 4)
@@ -250,6 +250,7 @@ class Story:
         self.teller.event("the cloud applies the late disable")
         self.show()
         self.check(self.author() == "this resource", "the host is disabled by us")
+        self.teller.line("the helper waits for a report of the host, so that it may be chosen at once")
         self.wait(lambda: not self.row.disabled, "the helper undoes the late disable")
         self.teller.requests()
         self.teller.event("the helper has undone it")
@@ -311,8 +312,9 @@ def tell_in(directory: Path) -> int:
         teller = Teller(api)
         teller.line(
             "The agent is heartbeat/nova-compute, run as Pacemaker runs it. The cloud is a small one inside"
-            f" this program, the daemon a stand-in. Nova's minute of waiting is {RPC_TIMEOUT:.0f} s here, its"
-            " first report comes after half a second, and a request is watched for seconds, not 5 minutes."
+            f" this program, the daemon a stand-in. Nova waits {RPC_TIMEOUT:.0f} s for a dead compute here, not"
+            " a minute; the first report of a new one comes after half a second, and a request is watched for"
+            " seconds, not 5 minutes."
         )
         begin = time.monotonic()
         try:
