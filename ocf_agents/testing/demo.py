@@ -312,9 +312,9 @@ def tell_in(directory: Path) -> int:
         teller = Teller(api)
         teller.line(
             "The agent is heartbeat/nova-compute, run as Pacemaker runs it. The cloud is a small one inside"
-            f" this program, the daemon a stand-in. Nova waits {RPC_TIMEOUT:.0f} s for a dead compute here, not"
-            " a minute; the first report of a new one comes after half a second, and a request is watched for"
-            " seconds, not 5 minutes."
+            f" this program, the daemon a stand-in. Nova waits {RPC_TIMEOUT:.0f} s for a dead compute here,"
+            " not a minute; the first report of a new one comes after half a second, and a request is"
+            " watched for seconds, not 5 minutes."
         )
         begin = time.monotonic()
         try:
