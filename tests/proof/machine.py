@@ -275,7 +275,7 @@ class World:
         if not is_busy:
             is_seen |= self._add_time(options)
         extras = frozen + self._extras(is_seen or not options or not self.bounds.is_reduced)
-        if options or not extras:
+        if options or frozen or not extras:  # whoever is frozen wakes up in the end
             return options + extras
         return [("end",), *extras]
 

@@ -31,7 +31,7 @@ WINDOW = "somebody acted between our read and our write"
 LATE_WINDOW = "somebody acted between our read and a late commit"
 UNREAD_REASON = "a late disable had replaced a reason that was never read"
 ROW_SEVEN = "a late disable fell on a reason that had been read"
-ENABLED_UNSEEN = "a late disable fell on a row that others had changed unseen, with a reason remembered"
+ENABLED_UNSEEN = "a late disable fell on a row that was changed unseen, with a reason remembered"
 LOST_MEMORY = "the record was lost together with the memory of a reason"
 EXEMPTIONS = (WINDOW, LATE_WINDOW, UNREAD_REASON, ROW_SEVEN, ENABLED_UNSEEN, LOST_MEMORY)
 FOUND_IN = ("acts", "lost-acts", "lost-acts", "lost-acts", "lost-acts-two", "lost-memory")
@@ -55,7 +55,8 @@ class Watch:
     def __init__(self, world: World) -> None:
         self.world = world
         self.claim = ""  # the row's disable of ours lies on a foreign one: "read", "unread", "lost"
-        self.fallen_on = 0  # the count of acts when it fell
+        self.fallen_on = 0.0  # the count of acts when it fell, and a half after an unseen enable of ours
+        self.undone = -1  # the count of acts when a late enable of ours fell on a foreign disable
         self.noted: tuple[int, str] = (0, "enabled")  # the last reading on disk: count of acts, status
         self.remembered: tuple[int, str] | None = None
         self.has_warned = False
@@ -69,6 +70,7 @@ class Watch:
         return (
             self.claim,
             self.fallen_on,
+            self.undone,
             noted,
             self.has_warned,
             self.disturbed,
@@ -157,18 +159,28 @@ class Watch:
             if not is_window:
                 raise Violation(rule, f"a {kind} of ours lands on a foreign disable")
             self.exempt(window, rule, f"a {kind} of ours lands on a foreign disable")
+            if kind == ENABLE:
+                self.undone = cloud.acts
         if kind == ENABLE and status == "ours" and self.claim:
             self._launders(is_window, window)
         if kind == DISABLE:
-            if status == "foreign":
-                is_read = self.noted == (cloud.acts, "foreign")
-                is_lost = self.lost_memory == cloud.acts
-                self.claim = "read" if is_read else "lost" if is_lost else "unread"
-                self.fallen_on, self.has_warned = cloud.acts, False
-            elif status == "enabled":
-                self.claim, self.fallen_on, self.has_warned = "", cloud.acts, False
+            self._falls(status)
         else:
             self.claim = ""
+
+    def _falls(self, status: str) -> None:
+        """A disable of ours takes effect. Where it cannot be told from an older one, no new warning is due."""
+        acts = self.world.cloud.acts
+        is_read = self.noted == (acts, "foreign")
+        if status == "foreign":
+            is_lost = self.lost_memory == acts
+            self.claim = "read" if is_read else "lost" if is_lost else "unread"
+        elif status == "enabled":
+            self.claim = ""
+        else:
+            return
+        self.fallen_on = acts + 0.5 * (self.undone == acts)
+        self.has_warned &= not is_read and self.remembered is not None
 
     def _is_released(self, kind: str) -> bool:
         row = self.world.cloud.row
