@@ -169,7 +169,7 @@ class Watch:
             self.claim = ""
 
     def _falls(self, status: str) -> None:
-        """A disable of ours takes effect. Where it cannot be told from an older one, no new warning is due."""
+        """A disable of ours takes effect. If it cannot be told from an older one, no new warning is due."""
         acts = self.world.cloud.acts
         is_read = self.noted == (acts, "foreign")
         if status == "foreign":
