@@ -12,7 +12,6 @@ from ocf_agents.testing.compute_api import ComputeApi
 from ocf_agents.testing.node import Node, wait_for
 from ocf_agents.testing.run import Result
 
-
 # A busy machine may need longer than the default for the helper's birth.
 PATIENT = {"head_start": "30s"}
 
