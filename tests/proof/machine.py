@@ -436,6 +436,8 @@ class World:
                 self._recover()
         if proc.kind == "monitor":
             self.is_idle = self._idle_key()
+        elif proc.kind == "helper":
+            self.is_idle = None
 
     def _recover(self) -> None:
         """What Pacemaker does after a failure: stop, then start."""

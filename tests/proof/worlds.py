@@ -55,7 +55,7 @@ MIDDLE = (  # in part in CI, the fewest unusual choices first; up to a large lim
     Bounds("lost-record", power=1, losses=1, lost=1),
     Bounds("races", freezes=0, kills=0, is_fine=True, script=HARD),
     Bounds("frozen-lock", freezes=1, is_fine=True),
-    Bounds("lost-memory", lost=1, acts=1, power=1, losses=1),
+    Bounds("lost-memory", script=("start",), acts=1, power=1, losses=1, is_open=True),
     Bounds("lost-acts-crash", lost=1, acts=1, power=1),
 )
 
