@@ -111,8 +111,8 @@ def tasks(*, is_long: bool) -> list[Task]:
         chosen = [Task(bounds, limit=150_000) for bounds in MIDDLE]
         size, count = 20_000, 10
     else:
-        chosen = [Task(bounds, limit=16_000 if bounds.is_quick else 4_000) for bounds in MIDDLE]
-        size, count = 5_000, 2
+        chosen = [Task(bounds, limit=18_000 if bounds.is_quick else 4_000) for bounds in MIDDLE]
+        size, count = 2_500, 2
     chosen += [Task(bounds) for bounds in SMALL]
     for bounds in (WILD, WILD_AND_REAL):
         chosen += [Task(bounds, seeds=range(n * size, (n + 1) * size)) for n in range(count)]
