@@ -247,6 +247,15 @@ MUTANTS = (
         ("guard", "            self.processes.end(self._workers(stopping), 0.0)\n", "            pass\n"),
     ),
     mutant(
+        "whoever takes over ends nobody",
+        "lost",
+        (
+            "reconciler",
+            "        processes.end(_predecessors(record, processes.me(), generation, also), TAKE_OVER_GRACE)\n",
+            "        pass\n",
+        ),
+    ),
+    mutant(
         "attempts are not carried over",
         "lost",
         ("guard", GUARD_NEXT, GUARD_NEXT.replace("want=want", "want=want, attempts=()")),
