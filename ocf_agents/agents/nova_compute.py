@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ocf_agents import __version__
-from ocf_agents.agents.guarded import GuardedService
+from ocf_agents.actions.guarded import GuardedService
 from ocf_agents.guard import parameters as guard
 from ocf_agents.ocf.agent import Agent
 from ocf_agents.ocf.parameters import Parameter, Path, Select, String
@@ -99,6 +99,7 @@ HOST_VARIABLE = "OS_DEFAULT__HOST"
 
 SERVICE = GuardedService(
     agent="nova-compute",
+    module=__name__,
     row="nova-compute",
     arguments=arguments,
     helpers=("privsep-helper",),

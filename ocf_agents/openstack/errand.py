@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One call in a thread of its own, for which nobody waits longer than he wants to.
 
-A name server that does not answer and a peer that sends a byte a second defeat every timeout of the
-HTTP library. So the caller waits for a while and then leaves; a gate before the request says
-whether it had been sent by then, and closes if not.
+A peer that sends a byte a second defeats every timeout of the HTTP library. So the caller waits for a
+while and then leaves; a gate before the request says whether it had been sent by then, and closes if
+not.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import os
 import socket
 import threading
 from typing import Any, Callable, Generic, TypeVar
+
+from ocf_agents.ocf.patience import Impatient, Task
 
 T = TypeVar("T")
 
@@ -35,21 +37,19 @@ class Errand(Generic[T]):
         self.doing = ""
         self._work = work
         self._lock = threading.Lock()
-        self._sent = self._given_up = False
+        self._sent = self._given_up = self._has_ended = False
         self._line: socket.socket | None = None
-        self._result: list[T] = []
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="api-call", daemon=True)
+        self._task: Task[T] | None = None
 
     def run(self, seconds: float) -> T:
         """Do the work and wait for it. Raises what it raises, or Overrun when the time is over."""
-        self._thread.start()
-        self._thread.join(min(seconds, threading.TIMEOUT_MAX))
-        if self._thread.is_alive() and not self._give_up():
-            raise Overrun(self.doing, sent=self._sent)
-        if self._error is not None:
-            raise self._error
-        return self._result[0]
+        task = self._task = Task(self._do)
+        try:
+            return task.result(seconds)
+        except Impatient:
+            if not self._give_up():
+                raise Overrun(self.doing, sent=self._sent) from None
+        return task.result(threading.TIMEOUT_MAX)
 
     @property
     def is_sent(self) -> bool:
@@ -59,7 +59,7 @@ class Errand(Generic[T]):
     @property
     def may_still_send(self) -> bool:
         """True while a request that passed the gate is in the hands of a living thread."""
-        return self._sent and self._thread.is_alive()
+        return self._sent and self._task is not None and self._task.is_running
 
     def gate(self) -> None:
         """Called right before the request is sent. Raises GivenUp when nobody waits any more."""
@@ -80,14 +80,21 @@ class Errand(Generic[T]):
             if self._given_up:
                 self._cut()
 
+    def _do(self) -> T:
+        try:
+            return self._work(self)
+        finally:
+            with self._lock:
+                self._has_ended = True
+                self._close_line()
+
     def _give_up(self) -> bool:
         """Close the gate and cut the line. True when the work has ended meanwhile."""
         with self._lock:
-            if self._result or self._error is not None:
-                return True
-            self._given_up = True
-            self._cut()
-            return False
+            self._given_up = not self._has_ended
+            if self._given_up:
+                self._cut()
+            return self._has_ended
 
     def _cut(self) -> None:
         if self._line is not None:
@@ -95,19 +102,6 @@ class Errand(Generic[T]):
                 self._line.shutdown(socket.SHUT_RDWR)
             except OSError:
                 return
-
-    def _run(self) -> None:
-        result: T | None = None
-        error: BaseException | None = None
-        try:
-            result = self._work(self)
-        except BaseException as problem:
-            error = problem
-        with self._lock:
-            if error is None:
-                self._result.append(result)  # type: ignore[arg-type]
-            self._error = error
-            self._close_line()
 
     def _close_line(self) -> None:
         if self._line is not None:

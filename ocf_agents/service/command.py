@@ -79,12 +79,10 @@ class Command:
             return os.geteuid()
         if self.user.isascii() and self.user.isdigit():
             return int(self.user)
-        import pwd
+        from ocf_agents.service.account import entry_of
 
-        try:
-            return pwd.getpwnam(self.user).pw_uid
-        except KeyError:
-            return None
+        entry = entry_of(self.user)
+        return entry.pw_uid if entry else None
 
     def _is_prefix(self, words: Sequence[str]) -> bool:
         return not words or is_python(words) or tuple(words) in self._shebangs()

@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import pwd
 import signal
 import stat
 import subprocess
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 from ocf_agents.ocf.errors import GenericError, NotInstalled, PermissionDenied
 
 from . import pidfile
+from .account import entry_of
 from .command import read_shebang
 from .pidfile import Record
 from .process import RUN_ID_VARIABLE
@@ -69,17 +69,12 @@ def find_account(command: Command) -> Account:
 
     Whoever runs the agent may have a number only, without an entry.
     """
-    uid = command.uid()
-    try:
-        if not command.user or (command.user.isascii() and command.user.isdigit()):
-            assert uid is not None
-            entry = pwd.getpwuid(uid)
-        else:
-            entry = pwd.getpwnam(command.user)
-    except (KeyError, OverflowError):
+    entry = entry_of(command.user)
+    if entry is None:
+        uid = command.uid()
         if uid == os.geteuid():
             return Account(str(uid), uid, os.getegid(), "/")
-        raise NotInstalled(f"user {command.user or os.geteuid()} does not exist on this node") from None
+        raise NotInstalled(f"user {command.user or os.geteuid()} does not exist on this node")
     if os.geteuid() not in (0, entry.pw_uid):
         raise PermissionDenied(f"only root can start {command.name} as user {entry.pw_name}")
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, entry.pw_dir)

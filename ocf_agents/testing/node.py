@@ -115,7 +115,7 @@ class Node:
             kill(pid)
 
     def _is_helper(self, pid: int) -> bool:
-        is_script = any(word.endswith(b"/agents/helper.py") for word in command_line(pid))
+        is_script = any(word.endswith(b"/actions/helper.py") for word in command_line(pid))
         return is_script and is_running(pid) and self._is_ours(pid)
 
     def _is_ours(self, pid: int) -> bool:

@@ -120,7 +120,7 @@ def _shown(arguments: tuple[Any, ...]) -> str:
 
 
 def _role(arguments: list[str]) -> str:
-    """What this process does, from its arguments: SCRIPT ACTION, or helper.py AGENT ORDER."""
+    """What this process does, from its arguments: SCRIPT ACTION, or helper.py MODULE ORDER."""
     if len(arguments) > 2 and arguments[0].endswith("helper.py"):
         return "helper-" + json.loads(arguments[2])["errand"]["want"]
     return arguments[1] if len(arguments) > 1 else "none"

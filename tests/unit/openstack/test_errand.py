@@ -65,7 +65,7 @@ def test_an_overrun_behind_the_gate_may_still_send_until_the_thread_ends() -> No
     assert caught.value.sent
     assert errand.may_still_send
     release.set()
-    errand._thread.join(5)
+    errand._task._thread.join(5)  # type: ignore[union-attr]
     assert not errand.may_still_send
 
 
@@ -83,7 +83,7 @@ def test_the_line_is_cut_when_the_caller_leaves() -> None:
         errand = Errand(work)
         with pytest.raises(Overrun):
             errand.run(0.1)
-        errand._thread.join(5)
+        errand._task._thread.join(5)  # type: ignore[union-attr]
         assert read == [b""]
         assert not errand.may_still_send
 

@@ -424,7 +424,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     sleep = time.sleep
 
     def note(seconds: float) -> None:
-        if threading.current_thread().name == "api-call":
+        if threading.current_thread().name == "task":
             slept.append(seconds)
         sleep(seconds)
 
@@ -439,7 +439,7 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     resolve = socket.getaddrinfo
 
     def note(host: object, port: object, *rest: object, **named: object) -> object:
-        if threading.current_thread().name == "api-call":
+        if threading.current_thread().name == "task":
             ports.append(port)
         return resolve(host, port, *rest, **named)  # type: ignore[arg-type,call-overload]
 
@@ -535,7 +535,7 @@ def test_a_name_server_that_does_not_answer_is_left_in_time_and_nothing_is_sent_
     resolve = socket.getaddrinfo
 
     def hang(host: object, *rest: object, **named: object) -> object:
-        if threading.current_thread().name == "api-call":
+        if threading.current_thread().name == "task":
             release.wait(20)
         return resolve(host, *rest, **named)  # type: ignore[arg-type]
 
@@ -558,7 +558,7 @@ def test_a_write_that_hangs_in_the_name_server_keeps_the_rows_busy(
     resolve = socket.getaddrinfo
 
     def hang(host: object, *rest: object, **named: object) -> object:
-        if threading.current_thread().name == "api-call":
+        if threading.current_thread().name == "task":
             release.wait(20)
         return resolve(host, *rest, **named)  # type: ignore[arg-type]
 

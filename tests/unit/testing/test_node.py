@@ -53,7 +53,7 @@ def test_a_pid_file_without_a_number_names_nobody(node: Node, text: str) -> None
 
 
 def test_helpers_are_found_by_their_node(node: Node, tmp_path: Path) -> None:
-    script = tmp_path / "agents" / "helper.py"
+    script = tmp_path / "actions" / "helper.py"
     script.parent.mkdir()
     script.write_text("import time\ntime.sleep(60)\n")
     children = [

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
 
-from ocf_agents.agents.guarded import GuardedService
-from ocf_agents.agents.wiring import require_library
+from ocf_agents.actions.guarded import GuardedService
+from ocf_agents.actions.wiring import require_library
 from ocf_agents.ocf.agent import Call
 from ocf_agents.ocf.errors import BadArguments
+from ocf_agents.openstack.text_file import read_bytes
 from ocf_agents.service.process_start import check_binary, find_account
 
 
@@ -19,11 +18,8 @@ def check_host(service: GuardedService, call: Call) -> None:
     values = call.values
     check_binary(values["binary"])
     find_account(service.command(call))
-    for name in ("config", "cacert"):
-        if values[name]:
-            _check_readable(name, values[name])
-    if values["cloud"]:
-        _check_readable("clouds_file", values["clouds_file"])
+    if values["config"]:
+        _check_readable("config", values["config"])
     if values["disable_on_stop"] or values["enable_on_start"]:
         require_library(sys.executable)
         _check_cloud(call)
@@ -44,10 +40,6 @@ def _check_cloud(call: Call) -> None:
 
 def _check_readable(name: str, path: str) -> None:
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        read_bytes(path)
     except OSError as error:
         raise BadArguments(f"parameter {name}: {path}: {error.strerror}") from None
-    is_usable = stat.S_ISREG(os.fstat(file).st_mode)
-    os.close(file)
-    if not is_usable:
-        raise BadArguments(f"parameter {name}: {path} is not a file")

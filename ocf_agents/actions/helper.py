@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The helper that outlives an action: `python3 -I .../agents/helper.py AGENT ORDER`.
+"""The helper that outlives an action: `python3 -I .../actions/helper.py MODULE ORDER`.
 
 Started by `host.HelperSpawner`, and run as a program of its own. It reads the row, sends what the
 action wanted, and watches until nothing may land any more, or its time is over.
@@ -28,19 +28,18 @@ class Dismissed(BaseException):
     """Another action has asked this helper to leave while it slept."""
 
 
-def main(agent: str, order: str) -> None:
-    """Runs one errand. `order` is what `HelperSpawner` wrote, as JSON."""
+def main(module_name: str, order: str) -> None:
+    """Runs one errand for the agent that a module declares. `order` is HelperSpawner's, as JSON."""
     facts: dict[str, Any] = json.loads(order)
     line = socket.socket(fileno=facts["line"])
     if facts["is_held"]:
         line.recv(1)  # until our parent has handed over, or is gone
-    module = importlib.import_module(f"ocf_agents.agents.{agent.replace('-', '_')}")
-    _run(module, facts, line)
+    _run(importlib.import_module(module_name), facts, line)
 
 
 def _run(module: Any, facts: dict[str, Any], line: socket.socket) -> None:  # noqa: ANN401 (an agent's module)
-    from ocf_agents.agents.host import HostClock
-    from ocf_agents.agents.wiring import Wiring
+    from ocf_agents.actions.host import HostClock
+    from ocf_agents.actions.wiring import Wiring
     from ocf_agents.guard.ports import Errand
     from ocf_agents.guard.record import Process
     from ocf_agents.ocf.agent import Action, Call

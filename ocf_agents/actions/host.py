@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from ocf_agents.agents import helper as helper_script
+from ocf_agents.actions import helper as helper_script
 from ocf_agents.guard.history import History
 from ocf_agents.guard.ports import Errand
 from ocf_agents.guard.record import Instant, Process
@@ -28,7 +28,7 @@ KEPT_VARIABLES = ("OCF_", "HA_", "PCMK_")
 
 
 class HostClock:
-    """CLOCK_BOOTTIME and UTC. `on_pause` is told when a pause begins and ends."""
+    """CLOCK_BOOTTIME and UTC. `is_pausing` tells a signal handler that nothing is under way."""
 
     def __init__(self) -> None:
         self._boot_id = boot_id()
@@ -97,12 +97,12 @@ class HelperProcess:
 class HelperSpawner:
     """Starts helpers: a fresh interpreter, its own session, no files but one line to us (cases 123 to 125).
 
-    `facts` are what the helper cannot find out by itself; no secret is among them, for they are
-    its arguments. Its parameters come by its environment, as ours did.
+    `module` declares the agent. `facts` are what the helper cannot find out by itself; no secret is
+    among them, for they are its arguments. Its parameters come by its environment, as ours did.
     """
 
-    def __init__(self, agent: str, facts: dict[str, Any], environ: dict[str, str]) -> None:
-        self._agent = agent
+    def __init__(self, module: str, facts: dict[str, Any], environ: dict[str, str]) -> None:
+        self._module = module
         self._facts = facts
         self._environ = environ
 
@@ -119,7 +119,7 @@ class HelperSpawner:
     def _run(self, errand: Errand, line: socket.socket, *, is_held: bool) -> subprocess.Popen[bytes]:
         order = {**self._facts, "errand": errand._asdict(), "line": line.fileno(), "is_held": is_held}
         return subprocess.Popen(
-            [sys.executable, "-I", helper_script.__file__, self._agent, json.dumps(order)],
+            [sys.executable, "-I", helper_script.__file__, self._module, json.dumps(order)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -15,9 +15,9 @@ ROOT = str(Path(ocf_agents.__file__).parents[1])
 SPAWN = f"""\
 import gc, sys
 sys.path.insert(0, {ROOT!r})
-from ocf_agents.agents.host import HelperSpawner, HostProcesses, helper_environment
+from ocf_agents.actions.host import HelperSpawner, HostProcesses, helper_environment
 from ocf_agents.guard.ports import Errand
-spawner = HelperSpawner("no_such_agent", {{}}, helper_environment({{}}))
+spawner = HelperSpawner("ocf_agents.agents.no_such_agent", {{}}, helper_environment({{}}))
 helper = spawner.spawn(Errand("disabled", 1, 1.0), is_held=True)
 process = helper.process
 assert HostProcesses().is_alive(process)

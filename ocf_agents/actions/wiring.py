@@ -7,13 +7,12 @@ Loaded by start, stop and helpers; by a monitor only when the record's flag is u
 from __future__ import annotations
 
 import os
-import pwd
 import sys
 from importlib.util import find_spec
 from typing import Any, Callable
 
-from ocf_agents.agents.guarded import GuardedService
-from ocf_agents.agents.host import HelperSpawner, HostClock, HostProcesses, HostReporter, helper_environment
+from ocf_agents.actions.guarded import GuardedService
+from ocf_agents.actions.host import HelperSpawner, HostClock, HostProcesses, HostReporter, helper_environment
 from ocf_agents.guard import store
 from ocf_agents.guard.guard import Guard
 from ocf_agents.guard.history import History
@@ -24,6 +23,7 @@ from ocf_agents.ocf.errors import BadArguments, NotInstalled, OcfError
 from ocf_agents.openstack import nova_conf
 from ocf_agents.openstack.cloud import CloudSettings
 from ocf_agents.openstack.rows import ComputeRows
+from ocf_agents.service.account import entry_of
 
 
 class Wiring:
@@ -37,19 +37,21 @@ class Wiring:
     def strict(self) -> Guard | None:
         """The guard for start; None when the parameters want nothing of the cloud. Raises OcfError."""
         values = self._call.values
-        guard = self._guard(self.host(), values.__getitem__)
-        if guard:
-            require_library(sys.executable)
-            self._warn_of_readers(values["clouds_file"] if values["cloud"] else None)
-        return guard
+        if not self._is_needed(values.__getitem__):
+            return None
+        host = self.host()
+        require_library(sys.executable)
+        self._warn_of_readers(values["clouds_file"] if values["cloud"] else None)
+        return self._make(host, values.__getitem__, self._is_moving(host))
 
     def lenient(self) -> Guard | None:
         """The guard for stop and monitor: the record's own host first, for that is what ran. Never raises."""
         get = self._call.values.lenient
-        if not self._has_credentials():
-            return None
         try:
-            return self._guard(self._recorded_host(get) or self.host(), get)
+            if not self._has_credentials() or not self._is_needed(get):
+                return None
+            host = self._recorded_host(get) or self.host()
+            return self._make(host, get, self._is_moving(host))
         except (OcfError, OSError) as error:
             self._call.log.warning(f"the row in the cloud is left as it is: {error}")
             return None
@@ -58,12 +60,11 @@ class Wiring:
         """The guard of a helper, for the host that its action found."""
         return self._make(host, self._call.values.lenient, is_moving, is_quiet=is_quiet)
 
-    def _guard(self, host: str, get: Callable[[str], Any]) -> Guard | None:
-        """None when the parameters want nothing of the cloud, and nothing of ours may be under way there."""
-        wants = get("disable_on_stop") or get("enable_on_start")
-        if not wants and not (self._has_credentials() and self._recorded_host(get)):
-            return None
-        return self._make(host, get, self._is_moving(host))
+    def _is_needed(self, get: Callable[[str], Any]) -> bool:
+        """Whether the parameters want something of the cloud, or something of ours may be under way there."""
+        if get("disable_on_stop") or get("enable_on_start"):
+            return True
+        return self._has_credentials() and bool(self._recorded_host(get))
 
     def _make(self, host: str, get: Callable[[str], Any], is_moving: bool, is_quiet: bool = False) -> Guard:
         call = self._call
@@ -77,7 +78,7 @@ class Wiring:
             disk=store.Store(directory, identity, reporter.warning),
             clock=self._clock,
             processes=HostProcesses(),
-            spawner=HelperSpawner(self._service.agent, facts, helper_environment(dict(os.environ))),
+            spawner=HelperSpawner(self._service.module, facts, helper_environment(dict(os.environ))),
             reporter=reporter,
             connect=lambda seconds: self._connect(host, seconds),
             disable_deadline=get("disable_deadline"),
@@ -111,7 +112,8 @@ class Wiring:
         """What Nova on this node would use. Raises BadParameter or BadArguments."""
         values = self._call.values
         try:
-            return nova_conf.default_host(self._service.arguments(values), _home(values["user"]))
+            entry = entry_of(values["user"] or "")
+            return nova_conf.default_host(self._service.arguments(values), entry.pw_dir if entry else None)
         except nova_conf.BadConfiguration as error:
             raise BadArguments(str(error)) from None
 
@@ -123,16 +125,6 @@ class Wiring:
             return host != self._default_host()
         except OcfError:
             return True
-
-
-def _home(user: str) -> str | None:
-    """The home directory of a user by name or number; None without one."""
-    try:
-        is_number = user.isascii() and user.isdigit()
-        entry = pwd.getpwuid(int(user)) if is_number else pwd.getpwnam(user)
-    except (KeyError, ValueError, OverflowError):
-        return None
-    return entry.pw_dir
 
 
 def require_library(interpreter: str) -> None:

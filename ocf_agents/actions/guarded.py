@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeVar
 
-    from ocf_agents.agents.wiring import Wiring
+    from ocf_agents.actions.wiring import Wiring
     from ocf_agents.guard.guard import Guard, Starting, Stopping
     from ocf_agents.guard.record import Process
     from ocf_agents.ocf.agent import Call
@@ -43,7 +43,7 @@ FAILED = {
 
 
 class GuardedService:
-    """One kind of service. `row` is its binary in the cloud's API.
+    """One kind of service. `module` declares it; `row` is its binary in the cloud's API.
 
     `arguments` makes the command line from the parameters; `helpers` are programs that it starts
     for its own use and that end with it. `host_variable` tells it the parameter `host`.
@@ -52,12 +52,14 @@ class GuardedService:
     def __init__(
         self,
         agent: str,
+        module: str,
         row: str,
         arguments: Callable[[Values], list[str]],
         helpers: Sequence[str] = (),
         host_variable: str = "",
     ) -> None:
         self.agent = agent
+        self.module = module
         self.row = row
         self.arguments = arguments
         self.helpers = tuple(helpers)
@@ -120,7 +122,7 @@ class GuardedService:
         """Level 0 looks at the parameters only; level 10 at this host as well."""
         self._check(call)
         if call.environment.check_level >= 10:
-            from ocf_agents.agents.validation import check_host
+            from ocf_agents.actions.validation import check_host
 
             check_host(self, call)
 
@@ -174,7 +176,7 @@ class GuardedService:
 
     def _attempt(self, call: Call, work: Callable[[], T], seconds: float) -> T | None:
         """Does what must neither fail an action nor hold it up, be it on a dead disk; None if it fails."""
-        from ocf_agents.agents.patience import Impatient, wait_for
+        from ocf_agents.ocf.patience import Impatient, wait_for
 
         try:
             return wait_for(work, seconds)
@@ -186,8 +188,8 @@ class GuardedService:
         return None
 
     def _intend(self, call: Call, guard: Guard) -> Starting:
-        from ocf_agents.agents.patience import Impatient, wait_for
         from ocf_agents.guard.store import StoreError
+        from ocf_agents.ocf.patience import Impatient, wait_for
 
         seconds = call.deadline.remaining() / 2
         try:
@@ -199,7 +201,7 @@ class GuardedService:
 
     def _make_eligible(self, call: Call, guard: Guard, starting: Starting, process: ProcessId) -> None:
         """The second half of start."""
-        from ocf_agents.agents.patience import Impatient, wait_for
+        from ocf_agents.ocf.patience import Impatient, wait_for
 
         seconds = call.deadline.remaining()
         try:
@@ -230,7 +232,7 @@ class GuardedService:
     def _wiring(self, call: Call) -> Wiring:
         """Raises NotInstalled when a library is missing that only the guard needs."""
         try:
-            from ocf_agents.agents.wiring import Wiring
+            from ocf_agents.actions.wiring import Wiring
         except ImportError as error:
             raise NotInstalled(
                 f"the Python module {error.name} is missing: install it for {sys.executable}"
