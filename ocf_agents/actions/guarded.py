@@ -10,6 +10,7 @@ import os
 import sys
 import time
 
+from ocf_agents.actions import monitoring
 from ocf_agents.guard import names
 from ocf_agents.ocf.agent import Action
 from ocf_agents.ocf.errors import GenericError, NotConfigured, NotInstalled, NotRunning, OcfError
@@ -109,6 +110,7 @@ class GuardedService:
             raise GenericError(FAILED[status.state])
         if not call.environment.is_probe and status.process:
             self._tend(call, status.process)
+            monitoring.check(call, self.agent, status)
 
     def reload_agent(self, call: Call) -> None:
         """Gives a living helper the present parameters; the service stays as it is."""

@@ -9,6 +9,7 @@ from ocf_agents.guard import parameters as guard
 from ocf_agents.ocf.agent import Agent
 from ocf_agents.ocf.parameters import Parameter, Path, Select, String
 from ocf_agents.openstack import parameters as openstack
+from ocf_agents.service import parameters as service
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ PARAMETERS = (
         " from node to node under one name; nova-compute is then started with it.",
         unique_group="host",
     ),
+    *service.PARAMETERS,
     *openstack.CLOUD_PARAMETERS,
     *guard.PARAMETERS,
 )

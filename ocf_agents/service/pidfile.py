@@ -18,18 +18,15 @@ from __future__ import annotations
 
 import os
 
+from . import runfile
 from .proc import ProcessId
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LONGEST = 1 << 18
 LOWEST_PID = 2
 MOST_DIGITS = 18
-REGULAR_FILE = 0o100000
-FORMAT_MASK = 0o170000
-WRITABLE_BY_OTHERS = 0o022
 
 
 class Record:
@@ -49,7 +46,7 @@ class Record:
 
 def read(path: str) -> Record | None:
     """The record, or None for anything else: missing, empty, foreign, torn, planted, or another's."""
-    data = _read_trusted(path)
+    data = runfile.read(path)
     return None if data is None else _parse(data)
 
 
@@ -58,36 +55,7 @@ def write(path: str, record: Record) -> None:
 
     For one writer at a time. What it was killed at is replaced by the next one, not left beside.
     """
-    temporary = _beside(path)
-    _unlink(temporary)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(temporary, flags, 0o600)
-    try:
-        try:
-            _write_all(descriptor, _format(record))
-            os.fchmod(descriptor, 0o644)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.rename(temporary, path)
-    except OSError:
-        _unlink(temporary)
-        raise
-
-
-def remove(path: str) -> None:
-    """Remove the file; whatever prevents that does no harm, since it proves nothing any more."""
-    _unlink(path)
-    tidy(path)
-
-
-def tidy(path: str) -> None:
-    """Remove what a writer was killed at; for whoever may write now."""
-    _unlink(_beside(path))
-
-
-def _beside(path: str) -> str:
-    return f"{path}.ocf-agents.tmp"
+    runfile.replace(path, _format(record), 0o644, is_synced=True)
 
 
 def is_replaceable(path: str) -> bool:
@@ -102,41 +70,14 @@ def is_replaceable(path: str) -> bool:
     except OSError:
         return False
     try:
-        head = os.read(descriptor, LONGEST) if _is_regular(os.fstat(descriptor).st_mode) else b"x"
+        head = (
+            os.read(descriptor, runfile.LONGEST) if runfile.is_regular(os.fstat(descriptor).st_mode) else b"x"
+        )
     except OSError:
         return False
     finally:
         os.close(descriptor)
     return _parse(head) is not None or not head.strip(b"-0123456789 \t\r\n\0")
-
-
-def _read_trusted(path: str) -> bytes | None:
-    """The content, if it can only be root's or ours. Never waits (a FIFO), never follows a link."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return None
-    try:
-        status = os.fstat(descriptor)
-        return os.read(descriptor, min(status.st_size, LONGEST)) if _is_trusted(status) else None
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-
-
-def _is_trusted(status: os.stat_result) -> bool:
-    """A second name (hard link) would let others choose which of root's files is read."""
-    return (
-        _is_regular(status.st_mode)
-        and status.st_uid in (0, os.geteuid())
-        and not status.st_mode & WRITABLE_BY_OTHERS
-        and status.st_nlink == 1
-    )
-
-
-def _is_regular(mode: int) -> bool:
-    return mode & FORMAT_MASK == REGULAR_FILE
 
 
 def _format(record: Record) -> bytes:
@@ -181,15 +122,3 @@ def _escape(word: str) -> str:
 
 def _unescape(text: str) -> str:
     return "\\".join(part.replace("\\n", "\n") for part in text.split("\\\\"))
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]
-
-
-def _unlink(path: str) -> None:
-    try:  # noqa: SIM105 (contextlib is too heavy for a module that monitors load)
-        os.unlink(path)
-    except OSError:
-        pass

@@ -26,6 +26,7 @@ DELETED = " (deleted)"
 # Lines of /proc/PID/status that count here, as they begin.
 UID_LINE = b"Uid:"
 NAMESPACES_LINE = b"NSpid:"
+SWITCHES_LINE = b"\nvoluntary_ctxt_switches:"
 
 
 class ProcessId:
@@ -55,16 +56,20 @@ class ProcessId:
 
 
 class Stat:
-    """What the kernel keeps in /proc/PID/stat. `state` is one letter: R, S, D, T, t, Z, X, I."""
+    """What the kernel keeps in /proc/PID/stat. `state` is one letter: R, S, D, T, t, Z, X, I.
 
-    __slots__ = ("pid", "ppid", "session", "start", "state")
+    `ticks`: the CPU time that it has used, without its children's, in clock ticks.
+    """
 
-    def __init__(self, pid: int, state: str, ppid: int, session: int, start: int) -> None:
+    __slots__ = ("pid", "ppid", "session", "start", "state", "ticks")
+
+    def __init__(self, pid: int, state: str, ppid: int, session: int, start: int, ticks: int) -> None:
         self.pid = pid
         self.state = state
         self.ppid = ppid
         self.session = session
         self.start = start
+        self.ticks = ticks
 
     def is_dead(self) -> bool:
         """True for a zombie too: it runs nothing any more."""
@@ -82,7 +87,7 @@ class Info(Stat):
     __slots__ = ("argv", "is_own_namespace", "uid")
 
     def __init__(self, stat: Stat, argv: tuple[str, ...], uid: int | None, is_own_namespace: bool) -> None:
-        super().__init__(stat.pid, stat.state, stat.ppid, stat.session, stat.start)
+        super().__init__(stat.pid, stat.state, stat.ppid, stat.session, stat.start, stat.ticks)
         self.argv = argv
         self.uid = uid
         self.is_own_namespace = is_own_namespace
@@ -154,6 +159,18 @@ class ProcTable:
         stack = int(fields[STACK_FIELD]) if len(fields) > STACK_FIELD else 0
         executable = self.executable(pid)
         return (executable, stack) if executable and stack else None
+
+    def switches(self, pid: int) -> int | None:
+        """How often the process's tasks were switched so far; None when it has gone."""
+        counts = [_count_switches(self._read(pid, f"task/{task}/status")) for task in self._tasks(pid)]
+        return sum(counts) if counts else None
+
+    def children(self, pid: int) -> list[int] | None:
+        """The pids of its children; None where this kernel does not tell (no CONFIG_PROC_CHILDREN)."""
+        tasks = self._tasks(pid)
+        if tasks and not os.path.exists(f"{self._root}/{pid}/task/{pid}/children"):
+            return None
+        return [int(word) for task in tasks for word in self._read(pid, f"task/{task}/children").split()]
 
     def identify(self, pid: int) -> ProcessId | None:
         """The identity of the process that has this pid now."""
@@ -233,6 +250,12 @@ class ProcTable:
         except PermissionError:
             return False
 
+    def _tasks(self, pid: int) -> list[str]:
+        try:
+            return os.listdir(f"{self._root}/{pid}/task")
+        except OSError:
+            return []
+
     def _poll(self, process: ProcessId, seconds: float) -> bool:
         import time
 
@@ -284,7 +307,14 @@ def _parse_stat(pid: int, data: bytes) -> Stat | None:
     fields = data.rpartition(b")")[2].split()
     if len(fields) < 20:
         return None
-    return Stat(pid, fields[0].decode("ascii", "replace"), int(fields[1]), int(fields[3]), int(fields[19]))
+    state, ticks = fields[0].decode("ascii", "replace"), int(fields[11]) + int(fields[12])
+    return Stat(pid, state, int(fields[1]), int(fields[3]), int(fields[19]), ticks)
+
+
+def _count_switches(data: bytes) -> int:
+    """Both kinds: a task that waits and one that is preempted have each done something."""
+    lines = data.rpartition(SWITCHES_LINE)[2].split()
+    return int(lines[0]) + int(lines[2]) if len(lines) >= 3 else 0
 
 
 def _parse_argv(data: bytes) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ocf_agents.ocf.errors import GenericError, NotInstalled, PermissionDenied
 
-from . import pidfile
+from . import pidfile, runfile
 from .account import entry_of
 from .command import read_shebang
 from .pidfile import Record
@@ -57,7 +57,7 @@ def start(supervisor: ProcessSupervisor, deadline: Deadline, settle: float) -> P
     # Before the lock is made beside it: nothing is ours to do next to somebody else's file.
     check_pid_path(supervisor)
     with only_one_start(supervisor, deadline):
-        pidfile.tidy(supervisor.pid_path)
+        runfile.tidy(supervisor.pid_path)
         running = _running(supervisor)
         if running is not None:
             return running
@@ -247,7 +247,7 @@ def _settle(
     except GenericError:
         child.kill()
         child.wait()
-        pidfile.remove(supervisor.pid_path)
+        runfile.remove(supervisor.pid_path)
         raise
     return process
 
@@ -267,7 +267,7 @@ def _successor(
 ) -> ProcessId:
     """A daemon that put itself into the background left a child; anything else has died."""
     # Beside the record of its parent it would look like an orphan.
-    pidfile.remove(supervisor.pid_path)
+    runfile.remove(supervisor.pid_path)
     if child.returncode == 0 and supervisor.process() is not None:
         # It may be one that is about to leave too, as a second fork does.
         time.sleep(max(0.0, end - time.monotonic()))

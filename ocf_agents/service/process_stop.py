@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ocf_agents.ocf.errors import GenericError, PermissionDenied
 
-from . import pidfile
+from . import pidfile, runfile
 from .proc import ProcessId, open_pidfd
 from .process import tree_roots
 
@@ -50,7 +50,7 @@ def stop(supervisor: ProcessSupervisor, deadline: Deadline, on_note: Callable[[s
         stopping.kill(max(deadline.remaining(), SHORTEST_KILL))
     # A mistyped parameter must not cost another file.
     if pidfile.is_replaceable(supervisor.pid_path):
-        pidfile.remove(supervisor.pid_path)
+        runfile.remove(supervisor.pid_path)
 
 
 def term_budget(seconds: float) -> float:

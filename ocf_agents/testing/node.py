@@ -26,11 +26,14 @@ from ocf_agents.testing.run import Pacemaker, Result
 
 RESOURCE = "nova-compute"
 DAEMON = """#!{python} -IS
-import signal, sys
+import signal, sys, time
 signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+signal.alarm({lifetime})
 while True:
-    signal.pause()
+    time.sleep(0.2)
 """
+LIFETIME = 3600
+"""Seconds after which a stand-in ends by itself, whatever became of the test."""
 
 
 class Node:
@@ -50,7 +53,7 @@ class Node:
         self.root, self.host = root, host
         self.run_dir, self.state_dir = root / "run", root / "state"
         self.binary, self.log = root / "nova-compute", root / "cluster.log"
-        self.binary.write_text(DAEMON.format(python=sys.executable))
+        self.binary.write_text(DAEMON.format(python=sys.executable, lifetime=LIFETIME))
         self.binary.chmod(0o755)
         # Not the parameter `host`: a name that Nova here would not use is one that moves between nodes.
         self.config = root / "nova.conf"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pytest_mock import MockerFixture
 
-from ocf_agents.service import pidfile
+from ocf_agents.service import pidfile, runfile
 from ocf_agents.service.pidfile import Record
 from ocf_agents.service.proc import ProcessId
 
@@ -77,7 +77,7 @@ def test_what_a_killed_writer_left_is_gone_after_the_next(path: Path, mocker: Mo
 def test_removing_takes_what_a_killed_writer_left_along(path: Path) -> None:
     path.write_text("1")
     path.with_name("x.pid.ocf-agents.tmp").write_text("1")
-    pidfile.remove(str(path))
+    runfile.remove(str(path))
     assert os.listdir(path.parent) == []
 
 
@@ -175,7 +175,7 @@ def test_what_holds_something_else_may_not(path: Path) -> None:
 
 
 def test_removing_what_is_not_there_is_no_error(path: Path) -> None:
-    pidfile.remove(str(path))
+    runfile.remove(str(path))
     pidfile.write(str(path), RECORD)
-    pidfile.remove(str(path))
+    runfile.remove(str(path))
     assert not path.exists()
