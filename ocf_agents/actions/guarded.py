@@ -13,7 +13,14 @@ import time
 from ocf_agents.actions import monitoring
 from ocf_agents.guard import names
 from ocf_agents.ocf.agent import Action
-from ocf_agents.ocf.errors import GenericError, NotConfigured, NotInstalled, NotRunning, OcfError
+from ocf_agents.ocf.errors import (
+    BadArguments,
+    GenericError,
+    NotConfigured,
+    NotInstalled,
+    NotRunning,
+    OcfError,
+)
 from ocf_agents.service.command import Command
 from ocf_agents.service.process import ProcessSupervisor
 from ocf_agents.service.supervisor import GONE, ORPHANS, RUNNING, STOPPED, ZOMBIE
@@ -48,6 +55,7 @@ class GuardedService:
 
     `arguments` makes the command line from the parameters; `helpers` are programs that it starts
     for its own use and that end with it. `host_variable` tells it the parameter `host`.
+    `topic`: under which the message bus knows it.
     """
 
     def __init__(
@@ -58,6 +66,7 @@ class GuardedService:
         arguments: Callable[[Values], list[str]],
         helpers: Sequence[str] = (),
         host_variable: str = "",
+        topic: str = "",
     ) -> None:
         self.agent = agent
         self.module = module
@@ -65,6 +74,7 @@ class GuardedService:
         self.arguments = arguments
         self.helpers = tuple(helpers)
         self.host_variable = host_variable
+        self.topic = topic
 
     def actions(self) -> tuple[Action, ...]:
         """Stop's timeout leaves Nova its graceful shutdown of 180 s (case 25)."""
@@ -72,6 +82,7 @@ class GuardedService:
             Action("start", self.start, 240),
             Action("stop", self.stop, 240),
             Action("monitor", self.monitor, 30, interval=10, depth=0),
+            Action("monitor", self.monitor, 60, interval=60, depth=10),
             Action("reload-agent", self.reload_agent, 30),
             Action("validate-all", self.validate_all, 30),
         )
@@ -110,7 +121,7 @@ class GuardedService:
             raise GenericError(FAILED[status.state])
         if not call.environment.is_probe and status.process:
             self._tend(call, status.process)
-            monitoring.check(call, self.agent, status)
+            monitoring.check(self, call, status)
 
     def reload_agent(self, call: Call) -> None:
         """Gives a living helper the present parameters; the service stays as it is."""
@@ -157,9 +168,26 @@ class GuardedService:
         is_known = all(fault.name != "binary" for fault in call.values.faults)
         return Command(binary, arguments, get("user"), self.helpers, environment, is_known=is_known)
 
-    def check_cloud_host(self, call: Call) -> None:
-        """Raises BadArguments when the host's name in the cloud cannot be found out."""
-        self._wiring(call).host()
+    def cloud_host(self, call: Call) -> str:
+        """The host's name in the cloud. Raises BadParameter or BadArguments when it cannot be found out."""
+        given = call.values["host"]
+        return str(given) if given else self.default_host(call)
+
+    def default_host(self, call: Call) -> str:
+        """What the service on this node would use by itself. Raises BadParameter or BadArguments."""
+        from ocf_agents.openstack.nova_conf import BadConfiguration, default_host
+
+        try:
+            return default_host(self.arguments(call.values), self.home(call))
+        except BadConfiguration as error:
+            raise BadArguments(str(error)) from None
+
+    def home(self, call: Call) -> str | None:
+        """The home directory of the service's user, where it looks for its configuration first."""
+        from ocf_agents.service.account import entry_of
+
+        entry = entry_of(call.values.lenient("user") or "")
+        return entry.pw_dir if entry else None
 
     def _announce_stop(self, call: Call, *, is_alive: bool) -> tuple[Guard, Stopping] | None:
         """The guard's part before the service ends. It takes a third of the time at most, and cannot fail."""

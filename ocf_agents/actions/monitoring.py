@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a recurring monitor makes of a service that is there: is it alive as well?
 
-Loaded by every monitor. Three answers: up, down, and unknown, which restarts nothing.
+Loaded by every monitor. Level 0 looks at /proc, level 10 asks over the message bus as well.
 """
 
 from __future__ import annotations
@@ -9,40 +9,40 @@ from __future__ import annotations
 import os
 import time
 
+from ocf_agents.actions.health import DEGRADED, DOWN, UNKNOWN, UP, Health, tell_change
 from ocf_agents.guard import names
-from ocf_agents.ocf.errors import Degraded, GenericError
 from ocf_agents.service import progress
 from ocf_agents.service.notes import Notes
 from ocf_agents.service.proc import ProcTable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ocf_agents.actions.guarded import GuardedService
     from ocf_agents.ocf.agent import Call
     from ocf_agents.service.proc import ProcessId
     from ocf_agents.service.supervisor import Status
 
-UP = "up"
-DOWN = "down"
-UNKNOWN = "unknown"
 
-
-def check(call: Call, name: str, status: Status) -> None:
-    """Level 0 of a running service. Raises GenericError when it hangs, Degraded while it is traced."""
-    if status.process is None:
+def check(service: GuardedService, call: Call, status: Status) -> None:
+    """All that this level looks at. Raises GenericError for what is down, Degraded for what is not well."""
+    process = status.process
+    if process is None:
         return
-    table = ProcTable()
+    name, table = service.agent, ProcTable()
     notes = Notes(_notes_path(call, name), table.boot_id())
-    health, text = look_at_progress(notes, table, status.process, call.values.lenient("hang_timeout"))
-    _tell_change(call, notes, "progress", health, text, f"{name} makes progress again")
-    notes.save()
-    if health == DOWN:
-        raise GenericError(text)
+    found = [look_at_progress(notes, table, process, call.values.lenient("hang_timeout"))]
+    tell_change(call.log, notes, "progress", found[0], f"{name} makes progress again")
     if status.is_traced:
-        raise Degraded(f"{name} is held by a debugger (process {status.process.pid})")
+        found.append(Health(DEGRADED, f"{name} is held by a debugger (process {process.pid})"))
+    elif call.environment.check_level >= 10 and found[0].status != DOWN:
+        found.append(_look_at_bus(service, call, notes, table, process))
+    notes.save()
+    for health in sorted(found, key=lambda health: health.status != DOWN):
+        health.require()
 
 
-def look_at_progress(notes: Notes, table: ProcTable, process: ProcessId, timeout: float) -> tuple[str, str]:
-    """Takes one sample, and judges it with the ones before: the health, and why it is down."""
+def look_at_progress(notes: Notes, table: ProcTable, process: ProcessId, timeout: float) -> Health:
+    """Takes one sample, and judges it with the ones before."""
     now = time.monotonic()
     samples = progress.measure(table, process)
     before = progress.parse(notes.get("progress"), table.boot_id())
@@ -51,21 +51,18 @@ def look_at_progress(notes: Notes, table: ProcTable, process: ProcessId, timeout
     still = progress.hung(tracks, samples, now, timeout)
     if still:
         pids = ", ".join(str(each.pid) for each in still)
-        return DOWN, f"it hangs: process {pids} has done nothing for {timeout:g} s"
-    return (UP if progress.has_moved(before, samples) else UNKNOWN), ""
+        return Health(DOWN, f"it hangs: process {pids} has done nothing for {timeout:g} s")
+    return Health(UP if progress.has_moved(before, samples) else UNKNOWN)
 
 
-def _tell_change(call: Call, notes: Notes, subject: str, health: str, text: str, recovered: str) -> None:
-    """One line for each change of state, and none for the same again; unknown is no state."""
-    if health == UNKNOWN:
-        return
-    known = [words[1] for words in notes.get("health") if words[:1] == [subject] and len(words) == 2]
-    others = [words for words in notes.get("health") if words[:1] != [subject]]
-    notes.put("health", [*others, [subject, health]])
-    if health == DOWN and known != [DOWN]:
-        call.log.warning(text)
-    elif health == UP and known == [DOWN]:
-        call.log.info(recovered)
+def _look_at_bus(
+    service: GuardedService, call: Call, notes: Notes, table: ProcTable, process: ProcessId
+) -> Health:
+    from ocf_agents.actions import bus
+
+    health = bus.look(service, call, notes, table, process)
+    tell_change(call.log, notes, bus.SUBJECT, health, f"{service.agent} answers over the message bus again")
+    return health
 
 
 def _notes_path(call: Call, name: str) -> str:

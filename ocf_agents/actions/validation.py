@@ -23,7 +23,7 @@ def check_host(service: GuardedService, call: Call) -> None:
     if values["disable_on_stop"] or values["enable_on_start"]:
         require_library(sys.executable)
         _check_cloud(call)
-        service.check_cloud_host(call)
+        service.cloud_host(call)
 
 
 def _check_cloud(call: Call) -> None:

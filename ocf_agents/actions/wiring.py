@@ -19,11 +19,9 @@ from ocf_agents.guard.history import History
 from ocf_agents.guard.row import Rows
 from ocf_agents.guard.verdict import Policy
 from ocf_agents.ocf.agent import Call
-from ocf_agents.ocf.errors import BadArguments, NotInstalled, OcfError
-from ocf_agents.openstack import nova_conf
+from ocf_agents.ocf.errors import NotInstalled, OcfError
 from ocf_agents.openstack.cloud import CloudSettings
 from ocf_agents.openstack.rows import ComputeRows
-from ocf_agents.service.account import entry_of
 
 
 class Wiring:
@@ -39,7 +37,7 @@ class Wiring:
         values = self._call.values
         if not self._is_needed(values.__getitem__):
             return None
-        host = self.host()
+        host = self._service.cloud_host(self._call)
         require_library(sys.executable)
         self._warn_of_readers(values["clouds_file"] if values["cloud"] else None)
         return self._make(host, values.__getitem__, self._is_moving(host))
@@ -50,7 +48,7 @@ class Wiring:
         try:
             if not self._has_credentials() or not self._is_needed(get):
                 return None
-            host = self._recorded_host(get) or self.host()
+            host = self._recorded_host(get) or self._service.cloud_host(self._call)
             return self._make(host, get, self._is_moving(host))
         except (OcfError, OSError) as error:
             self._call.log.warning(f"the row in the cloud is left as it is: {error}")
@@ -103,26 +101,12 @@ class Wiring:
         settings = CloudSettings.from_values(self._call.values)
         return ComputeRows(settings, host, self._service.row, timeout)
 
-    def host(self) -> str:
-        """The host's name in the cloud. Raises BadParameter or BadArguments."""
-        given = self._call.values["host"]
-        return str(given) if given else self._default_host()
-
-    def _default_host(self) -> str:
-        """What Nova on this node would use. Raises BadParameter or BadArguments."""
-        values = self._call.values
-        try:
-            entry = entry_of(values["user"] or "")
-            return nova_conf.default_host(self._service.arguments(values), entry.pw_dir if entry else None)
-        except nova_conf.BadConfiguration as error:
-            raise BadArguments(str(error)) from None
-
     def _is_moving(self, host: str) -> bool:
         """A row can follow the resource when its name is not what Nova on this node would use."""
         if not self._call.values.given("host"):
             return False
         try:
-            return host != self._default_host()
+            return host != self._service.default_host(self._call)
         except OcfError:
             return True
 

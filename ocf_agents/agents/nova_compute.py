@@ -70,6 +70,7 @@ PARAMETERS = (
         unique_group="host",
     ),
     *service.PARAMETERS,
+    *openstack.BUS_PARAMETERS,
     *openstack.CLOUD_PARAMETERS,
     *guard.PARAMETERS,
 )
@@ -106,6 +107,7 @@ SERVICE = GuardedService(
     arguments=arguments,
     helpers=("privsep-helper",),
     host_variable=HOST_VARIABLE,
+    topic="compute",
 )
 
 AGENT = Agent(

@@ -21,6 +21,7 @@ REFERENCE = re.compile(
     r"\$(?:(?P<escaped>\$)|(?P<named>[_a-z][._a-z0-9]*)|\{(?P<braced>[_a-z][._a-z0-9]*)\})", re.I
 )
 DEEPEST = 20
+WAY_OUT = "set the parameter host"
 LONGEST = 10.0  # seconds; a file system whose server is gone answers never
 
 
@@ -34,32 +35,40 @@ def default_host(arguments: Sequence[str], home: str | None, *, root: str = "/")
     `home` is the home directory of its user (None: it has none), `root` stands before the default
     directories. Raises BadConfiguration where the answer is not certain.
     """
-    reading: Errand[Options] = Errand(lambda errand: read_options(errand, arguments, home, root))
-    try:
-        options = reading.run(LONGEST)
-    except Overrun as overrun:
-        raise BadConfiguration(
-            f"cannot read {overrun.doing} within {LONGEST:g} s: mend it, or set the parameter host"
-        ) from None
+    options = options_of_section("DEFAULT", arguments, home, root=root)
     if "host" not in options:
         if options.get("config_source"):
             raise BadConfiguration(
                 "config_source in Nova's configuration may tell the host: set the parameter host"
             )
         return os.uname().nodename
-    host = resolve(options["host"], options)
+    host = resolve("host", options)
     if not host:
         raise BadConfiguration("host in Nova's configuration is empty: set the parameter host")
     return host
 
 
-def read_options(errand: Errand[Options], arguments: Sequence[str], home: str | None, root: str) -> Options:
-    """The options of [DEFAULT] in all configuration files. Raises BadConfiguration."""
+def options_of_section(
+    section: str, arguments: Sequence[str], home: str | None, *, root: str = "/"
+) -> Options:
+    """The options of one section in all configuration files, unresolved. Raises BadConfiguration."""
+    reading: Errand[Options] = Errand(lambda errand: _read_options(errand, section, arguments, home, root))
+    try:
+        return reading.run(LONGEST)
+    except Overrun as overrun:
+        raise BadConfiguration(
+            f"cannot read {overrun.doing} within {LONGEST:g} s: mend it, or set the parameter host"
+        ) from None
+
+
+def _read_options(
+    errand: Errand[Options], section: str, arguments: Sequence[str], home: str | None, root: str
+) -> Options:
     options: Options = {}
     errand.doing = "Nova's configuration"
     for path in config_files(arguments, home, root=root):
         errand.doing = path
-        options.update(read_default_section(path))
+        options.update(read_section(section, path))
         errand.doing = "Nova's configuration"
     return options
 
@@ -127,15 +136,15 @@ def expand_home(path: str, home: str | None) -> str:
     return os.path.join("/", path)
 
 
-def read_default_section(path: str) -> Options:
-    """What [DEFAULT] says in a file, the last value of each option. Raises BadConfiguration."""
+def read_section(section: str, path: str) -> Options:
+    """What a section says in a file, the last value of each option. Raises BadConfiguration."""
     try:
         lines = universal(read_text(path)).split("\n")
     except OSError as error:
         raise unreadable(path, error) from None
     except UnicodeDecodeError:
         raise BadConfiguration(f"{path} is not UTF-8: mend it, or set the parameter host") from None
-    return parse(lines, path)
+    return parse(section, lines, path)
 
 
 def universal(text: str) -> str:
@@ -143,8 +152,8 @@ def universal(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def parse(lines: Sequence[str], path: str) -> Options:
-    """The options of [DEFAULT]; a line that oslo.config refuses is refused with its number."""
+def parse(wanted: str, lines: Sequence[str], path: str) -> Options:
+    """The options of one section; a line that oslo.config refuses is refused with its number."""
     options: Options = {}
     section = key = ""
     values: list[str] = []
@@ -154,7 +163,7 @@ def parse(lines: Sequence[str], path: str) -> Options:
                 raise refuse(path, number, "continues nothing")
             values.append(line.lstrip())
             continue
-        if key and section == "DEFAULT":
+        if key and section == wanted:
             options[key] = "\n".join(values)
         key = ""
         if line.startswith("["):
@@ -184,24 +193,27 @@ def split(line: str, path: str, number: int, in_section: bool) -> tuple[str, lis
     return key.strip(), [value]
 
 
-def resolve(value: str, options: Mapping[str, str], depth: int = 0) -> str:
-    """The value with its references to other options of [DEFAULT] replaced.
+def resolve(name: str, options: Mapping[str, str]) -> str:
+    """The value of an option that is set, with its references to other options of [DEFAULT] replaced.
 
-    An option that the files do not set has a default that only Nova knows: BadConfiguration.
+    One that the files do not set has a default that only Nova knows: BadConfiguration.
     """
-    if depth > DEEPEST:
-        raise BadConfiguration("host in Nova's configuration refers to itself: set the parameter host")
+    where = f"{name} in Nova's configuration"
 
-    def replace(match: re.Match[str]) -> str:
+    def replace(match: re.Match[str], depth: int) -> str:
         if match["escaped"]:
             return "$"
-        name = match["named"] or match["braced"]
-        found = options.get(name)
-        if found is None:
-            raise BadConfiguration(f"host in Nova's configuration refers to ${name}: set the parameter host")
-        return resolve(found, options, depth + 1)
+        other = match["named"] or match["braced"]
+        if other not in options:
+            raise BadConfiguration(f"{where} refers to ${other}: {WAY_OUT}")
+        return expand(options[other], depth + 1)
 
-    return REFERENCE.sub(replace, value.replace(r"\$", "$$"))
+    def expand(value: str, depth: int) -> str:
+        if depth > DEEPEST:
+            raise BadConfiguration(f"{where} refers to itself: {WAY_OUT}")
+        return REFERENCE.sub(lambda match: replace(match, depth), value.replace(r"\$", "$$"))
+
+    return expand(options[name], 0)
 
 
 def unreadable(path: str, error: OSError) -> BadConfiguration:

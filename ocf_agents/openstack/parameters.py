@@ -6,7 +6,7 @@ Loaded by monitor and meta-data too, so nothing heavy is imported.
 
 from __future__ import annotations
 
-from ocf_agents.ocf.parameters import Boolean, Duration, Parameter, Path, Select, String
+from ocf_agents.ocf.parameters import Boolean, Duration, Integer, Parameter, Path, Select, String
 
 INTERFACES = ("public", "publicURL", "internal", "internalURL", "admin", "adminURL")
 LONGEST_CALL = 60  # seconds; within the start timeout there must be room for several
@@ -120,6 +120,43 @@ CLOUD_PARAMETERS = (
         "from 1s to 60s.",
         minimum=1,
         maximum=LONGEST_CALL,
+        reloadable=True,
+    ),
+)
+
+BUS_PARAMETERS = (
+    Parameter(
+        "bus_timeout",
+        Duration,
+        "5s",
+        shortdesc="How long a service may take to answer over the message bus",
+        longdesc="A monitor at OCF_CHECK_LEVEL 10 asks the service over its own message bus (baseapi.ping;"
+        " transport_url of its configuration) and waits this long. A time such as 5s or 500ms; from 100ms to"
+        " 60s.",
+        minimum=0.1,
+        maximum=LONGEST_CALL,
+        reloadable=True,
+    ),
+    Parameter(
+        "bus_misses",
+        Integer,
+        3,
+        shortdesc="How many questions in a row may stay without an answer",
+        longdesc="A monitor at OCF_CHECK_LEVEL 10 fails at this many questions in a row that the service did"
+        " not answer. If it is the bus that cannot be reached from this host, the service is degraded, and"
+        " not failed: a restart would not help.",
+        minimum=1,
+        maximum=1000,
+        reloadable=True,
+    ),
+    Parameter(
+        "bus_grace",
+        Duration,
+        "1m",
+        shortdesc="How long a service is given to find the message bus",
+        longdesc="For this long after its start, and after the message bus was away, a service is not"
+        " judged by its answers. A time such as 60s or 2m.",
+        minimum=0,
         reloadable=True,
     ),
 )

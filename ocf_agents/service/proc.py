@@ -108,6 +108,10 @@ class ProcTable:
             self._boot_id = boot_id()
         return self._boot_id
 
+    def path(self, pid: int, name: str) -> str:
+        """Where a file of the process is."""
+        return f"{self._root}/{pid}/{name}"
+
     def pids(self) -> Iterator[int]:
         """All process ids, in no order."""
         return (int(name) for name in os.listdir(self._root) if name.isdigit())
@@ -148,7 +152,7 @@ class ProcTable:
     def executable(self, pid: int) -> str:
         """The path of the file that it executes; empty when unreadable."""
         try:
-            path = os.readlink(f"{self._root}/{pid}/exe")
+            path = os.readlink(self.path(pid, "exe"))
         except OSError:
             return ""
         return path[: -len(DELETED)] if path.endswith(DELETED) else path
@@ -168,7 +172,7 @@ class ProcTable:
     def children(self, pid: int) -> list[int] | None:
         """The pids of its children; None where this kernel does not tell (no CONFIG_PROC_CHILDREN)."""
         tasks = self._tasks(pid)
-        if tasks and not os.path.exists(f"{self._root}/{pid}/task/{pid}/children"):
+        if tasks and not os.path.exists(self.path(pid, f"task/{pid}/children")):
             return None
         return [int(word) for task in tasks for word in self._read(pid, f"task/{task}/children").split()]
 
@@ -252,7 +256,7 @@ class ProcTable:
 
     def _tasks(self, pid: int) -> list[str]:
         try:
-            return os.listdir(f"{self._root}/{pid}/task")
+            return os.listdir(self.path(pid, "task"))
         except OSError:
             return []
 
@@ -269,7 +273,7 @@ class ProcTable:
     def _read(self, pid: int, name: str) -> bytes:
         """A file of the process; empty when it has gone, or may not be read."""
         try:
-            descriptor = os.open(f"{self._root}/{pid}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(self.path(pid, name), os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return b""
         try:

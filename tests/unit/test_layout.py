@@ -19,7 +19,13 @@ AGENT = ROOT / "heartbeat" / "nova-compute"
 ROOMS = (("ocf", "testing"), ("guard", "openstack", "service"), ("actions",), ("agents",), ("cli",))
 FLOORS = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 PORTS = {("openstack", "ocf_agents.guard.row")}
-LIBRARIES = {"openstack": "openstack", "keystoneauth1": "openstack", "filelock": "guard", "click": "cli"}
+LIBRARIES = {
+    "openstack": "openstack",
+    "keystoneauth1": "openstack",
+    "amqp": "openstack",
+    "filelock": "guard",
+    "click": "cli",
+}
 HEADER = "# SPDX-License-Identifier: Apache-2.0"
 FOLDERS = ("ocf_agents", "tests", "heartbeat", "benchmarks", "docs", "packaging", ".ci")
 STRANGE_PLACES = ("/".join(["", place, ""]) for place in ("work", "tmp/venv", "tmp/plan", "opt/wheels"))
