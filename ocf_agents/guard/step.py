@@ -17,10 +17,23 @@ from ocf_agents.guard.row import APPLIED, REFUSED, Answer, Row
 from ocf_agents.guard.verdict import NONE, Policy
 
 POLL_FOR_UP = 2.0
-"""Seconds between two reads while start waits for the row to be up."""
+SLOWEST_POLL = 10.0
+"""Seconds between two reads, on average, while start waits for the row to be up: at first, and later."""
 
 BACKOFF = 1.0
 """Seconds at the base of the exponential backoff."""
+
+LONGEST_BACKOFF = 60.0
+LONGEST_BACKOFF_FROM_SILENCE = 300.0
+"""Seconds that a helper's backoff grows to, while the API answers (if only to refuse), and while it does not.
+
+One that is silent may be busy with requests whose clients have long gone. A thousand helpers that ask it each
+minute keep it so for ever (docs/scale).
+"""
+
+SHORTEST_CAP = 5.0
+PART_OF_THE_REST = 1 / 4
+"""A start's backoff grows to this part of the time that it has left, at least to the shortest cap (seconds)."""
 
 # Events
 
@@ -143,6 +156,10 @@ class State:
     seasoned_at: float
     first_beat: str | None = None
     failures: int = 0
+    polls: int = 0
+    looked_at: float = 0.0
+    is_unheard: bool = False
+    is_last_look: bool = False
     status: str = UNKNOWN
     text: str = ""
     trouble: Trouble | None = None
@@ -181,7 +198,9 @@ def _after_look(state: State, seen: Seen) -> tuple[State, Effect]:
     row = seen.row
     if row is not None and state.first_beat is None:
         state = replace(state, first_beat=row.beat)
-    state = replace(state, trouble=seen.trouble, caveat=_caveat(state, row, seen.sent))
+    state = replace(
+        state, trouble=seen.trouble, caveat=_caveat(state, row, seen.sent), looked_at=seen.sent.seconds
+    )
     return state, Consider(seen, state.can_be_chosen(row, seen.sent))
 
 
@@ -200,6 +219,7 @@ def _caveat(state: State, row: Row | None, now: Instant) -> str:
 
 def _after_decision(state: State, event: Considered) -> tuple[State, Effect]:
     decision, now = event.decision, event.now
+    state = _listen(state, now)
     state = replace(state, status=decision.status, text=decision.verdict.why)
     if decision.do == TO_SEND and decision.attempt:
         return state, Send(decision.attempt)
@@ -212,15 +232,29 @@ def _after_decision(state: State, event: Considered) -> tuple[State, Effect]:
     if state.trouble:
         return _after_trouble(state, state.trouble, now)
     if decision.status == NONE and state.is_foreground:
-        return _pause(state, now, Pause(POLL_FOR_UP, 0.0))
+        state, pause = _poll(state)
+        return _pause(state, now, pause)
     return _retry(state, now)
+
+
+def _listen(state: State, now: Instant) -> State:
+    """Notes whether the API has let our time pass without a word."""
+    return replace(state, is_unheard=now.seconds - state.looked_at >= state.policy.api_timeout)
 
 
 def _wait_for_up(state: State, now: Instant) -> tuple[State, Effect]:
     """Poll until the row is up; when the time is over, one more look enables it as it is."""
-    if now.seconds >= state.last_look:
+    left = state.last_look - now.seconds
+    if left <= 0:
         return state, Look()
-    return _pause(replace(state, failures=0), now, Pause(POLL_FOR_UP, 0.0))
+    state, pause = _poll(replace(state, failures=state.failures // 2))
+    return state, pause if pause.floor + pause.spread < left else Pause(left / 2, left / 2)
+
+
+def _poll(state: State) -> tuple[State, Pause]:
+    """Less often each time, and never in step with others that started with us."""
+    mean = min(SLOWEST_POLL, POLL_FOR_UP * 1.5**state.polls)
+    return replace(state, polls=state.polls + 1), Pause(mean / 2, mean)
 
 
 def _after_trouble(state: State, trouble: Trouble, now: Instant) -> tuple[State, Effect]:
@@ -232,6 +266,7 @@ def _after_trouble(state: State, trouble: Trouble, now: Instant) -> tuple[State,
 
 def _after_answer(state: State, event: Settled) -> tuple[State, Effect]:
     answer, record = event.answer, event.record
+    state = _listen(state, event.now)
     if answer.outcome == APPLIED and record.known.is_final:
         state = replace(state, status=record.known.status, failures=0)
         if not record.attempts or state.is_foreground:
@@ -246,30 +281,37 @@ def _after_answer(state: State, event: Settled) -> tuple[State, Effect]:
 def _watch(state: State, record: Record, now: Instant) -> tuple[State, Effect]:
     """The row is as wanted, but a request may still land: look again and again, and once `hold` is over."""
     state = replace(state, failures=state.failures + 1)
-    backoff = _backoff(state)
+    backoff = min(LONGEST_BACKOFF, _backoff(state, now))
     due = attempts.next_settlement(record, now, state.policy)
     if due is not None and due < backoff:
-        return _pause(state, now, Pause(due + 0.1, 0.0))
+        return _pause(state, now, Pause(due + 0.1, min(backoff, state.policy.hold / 10)))
     return _pause(state, now, Pause(backoff / 2, backoff / 2))
 
 
 def _retry(
     state: State, now: Instant, ending: str = TOO_LATE, wait: float | None = None
 ) -> tuple[State, Effect]:
+    """Exponential backoff with full jitter. Whoever was told to wait comes back within twice that time, not
+    with all the others at its end."""
     state = replace(state, failures=state.failures + 1)
-    return _pause(state, now, Pause(wait or 0.0, _backoff(state)), ending)
+    floor = wait or 0.0
+    return _pause(state, now, Pause(floor, max(floor, _backoff(state, now))), ending)
 
 
 def _pause(state: State, now: Instant, pause: Pause, ending: str = TOO_LATE) -> tuple[State, Effect]:
     """Sleep, but never past the last moment at which a look is of use."""
     left = state.last_look - now.seconds
-    if left <= 0:
+    if left <= 0 or state.is_last_look:
         return state, Finish(ending, state.status, text=state.text)
-    if pause.floor + pause.spread >= left:  # not a part of what is left each time: that is a burst of looks
-        return state, Pause(left, 0.0)
-    return state, pause
+    if pause.floor + pause.spread < left:
+        return state, pause
+    # One last look, not one for each part of what is left: that is a burst. Nor at the end, where all are.
+    floor = pause.floor if left / 2 <= pause.floor < left else left / 2
+    return replace(state, is_last_look=True), Pause(floor, left - floor)
 
 
-def _backoff(state: State) -> float:
-    cap = 5.0 if state.is_foreground else 60.0
+def _backoff(state: State, now: Instant) -> float:
+    cap = LONGEST_BACKOFF_FROM_SILENCE if state.is_unheard else LONGEST_BACKOFF
+    if state.is_foreground:
+        cap = min(cap, max(SHORTEST_CAP, (state.last_look - now.seconds) * PART_OF_THE_REST))
     return float(min(cap, BACKOFF * 2 ** min(state.failures, 10)))

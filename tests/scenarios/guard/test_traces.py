@@ -160,7 +160,7 @@ def test_trace_7_an_enable_in_doubt_is_the_only_one_for_a_while(world: World) ->
     world.cloud.fates.append(Fate.lost())
     begun = world.begin_start()
     until_sent(world, 2)
-    world.run(11)
+    world.run(10)
     world.cloud.operator(disabled=True, reason="RAM swap")
     world.cloud.land(world.cloud.requests[1])
     assert len(world.exempt) == 1

@@ -105,7 +105,7 @@ def test_a_watch_looks_right_after_the_window_ends(age: float, pause: float) -> 
     _, effect = step(state, considered(TO_WATCH, record=replace(RECORD, attempts=(attempt,))))
     assert isinstance(effect, Pause)
     assert effect.floor == pytest.approx(pause)
-    assert effect.spread == 0.0
+    assert 0 < effect.spread <= 30.0, "not in step with others whose windows end now"
 
 
 def test_the_overtaken_and_the_widowed_leave() -> None:
@@ -175,11 +175,26 @@ def test_retry_after_is_heeded() -> None:
     effect = after_trouble(HELPER, Trouble("503", retry_after=20.0))
     assert isinstance(effect, Pause)
     assert effect.floor == 20.0
+    assert effect.spread == 20.0, "all who were told the same do not come at the same moment"
 
 
 def test_the_time_is_over_with_the_last_look() -> None:
     effect = after_trouble(START, Trouble("503"), Instant("boot-1", 1110.0))
     assert effect == Finish(TOO_LATE, UNKNOWN, text="503")
+
+
+@pytest.mark.parametrize("retry_after", [None, 1.0, 2.0, 1e6])
+def test_the_last_look_is_one_and_not_at_the_very_end_where_all_others_are(retry_after: float | None) -> None:
+    state, _ = step(replace(START, failures=9), seen(Trouble("503", retry_after=retry_after), 1107.0))
+    late = considered(TO_WAIT, status=UNKNOWN, now=Instant("boot-1", 1107.0))
+    state, pause = step(state, late)
+    assert isinstance(pause, Pause)
+    assert pause.spread >= 1.0
+    assert pause.floor + pause.spread == pytest.approx(3.0)
+    state, _ = step(state, seen(Trouble("503"), 1107.0 + pause.floor))
+    _, effect = step(state, late._replace(now=Instant("boot-1", 1107.0 + pause.floor)))
+    assert isinstance(effect, Finish)
+    assert effect.ending == TOO_LATE
 
 
 @pytest.mark.parametrize("retry_after", [None, 1.0, 1e6])
@@ -205,6 +220,32 @@ def test_backoff_grows_with_full_jitter_up_to_a_bound() -> None:
     assert spreads[-1] == 60.0
 
 
+def test_an_api_that_is_silent_is_left_alone_for_longer() -> None:
+    """It may be busy with requests whose clients have gone: asked each minute by a thousand, it stays so."""
+    state, _ = step(replace(HELPER, last_look=1e9, failures=9), seen(Trouble("no answer"), 1000.0))
+    late = considered(TO_WAIT, status=UNKNOWN, now=Instant("boot-1", 1010.2))
+    state, effect = step(state, late)
+    assert effect == Pause(0.0, 300.0)
+    state, _ = step(state, seen(Trouble("503"), 1100.0))
+    _, effect = step(state, late._replace(now=Instant("boot-1", 1100.1)))
+    assert effect == Pause(0.0, 60.0)
+
+
+def test_a_start_that_has_little_time_left_comes_back_sooner() -> None:
+    tired = replace(START, failures=9)
+    caps = {1000.0: 27.5, 1050.0: 15.0, 1080.0: 7.5, 1100.0: 5.0}  # a quarter of what is left until 1110
+    for now, cap in caps.items():
+        pause = after_trouble(tired, Trouble("503"), Instant("boot-1", now))
+        assert pause == Pause(0.0, cap)
+
+
+def test_a_row_that_is_as_wanted_is_looked_at_each_minute_while_a_request_may_still_land() -> None:
+    attempt = replace(ATTEMPT, let_go=NOW)
+    state = replace(HELPER, failures=9, last_look=1e6)
+    _, effect = step(state, considered(TO_WATCH, record=replace(RECORD, attempts=(attempt,))))
+    assert effect == Pause(30.0, 30.0)
+
+
 def test_a_blocked_record_is_tried_again_until_the_end() -> None:
     assert isinstance(step(START, Blocked("locked", NOW))[1], Pause)
     _, effect = step(START, Blocked("locked", Instant("boot-1", 1110.0)))
@@ -214,7 +255,7 @@ def test_a_blocked_record_is_tried_again_until_the_end() -> None:
 
 def test_a_start_polls_for_a_row_that_is_not_there_yet() -> None:
     state, _ = step(START, seen(None))
-    assert step(state, considered(TO_WAIT, status=NONE))[1] == Pause(POLL_FOR_UP, 0.0)
+    assert step(state, considered(TO_WAIT, status=NONE))[1] == Pause(POLL_FOR_UP / 2, POLL_FOR_UP)
 
 
 # when a host can be chosen
@@ -253,9 +294,24 @@ def test_a_row_that_was_forced_down_is_not_waited_for() -> None:
 
 
 def test_a_start_polls_for_up_and_looks_once_more_at_the_end() -> None:
-    assert step(START, considered(TO_WAIT_FOR_UP, status=OURS))[1] == Pause(POLL_FOR_UP, 0.0)
+    assert step(START, considered(TO_WAIT_FOR_UP, status=OURS))[1] == Pause(POLL_FOR_UP / 2, POLL_FOR_UP)
     late = considered(TO_WAIT_FOR_UP, status=OURS, now=Instant("boot-1", 1110.0))
     assert step(START, late)[1] == Look()
+
+
+def test_polls_for_up_become_rarer_up_to_a_bound() -> None:
+    state, means = replace(START, hurry=1e6, last_look=1e6), []
+    for _ in range(8):
+        state, pause = step(state, considered(TO_WAIT_FOR_UP, status=OURS))
+        assert isinstance(pause, Pause)
+        means.append(pause.floor + pause.spread / 2)
+    assert means[:3] == [2.0, 3.0, 4.5]
+    assert means[-1] == 10.0
+
+
+def test_no_poll_goes_past_the_last_look() -> None:
+    event = considered(TO_WAIT_FOR_UP, status=OURS, now=Instant("boot-1", 1108.0))
+    assert step(START, event)[1] == Pause(1.0, 1.0)
 
 
 @pytest.mark.parametrize(
