@@ -221,9 +221,12 @@ class GuardedService:
         from ocf_agents.guard.store import StoreError
         from ocf_agents.ocf.patience import Impatient, wait_for
 
-        seconds = call.deadline.remaining() / 2
+        lasts = call.deadline.remaining()
+        seconds = lasts / 2
         try:
-            return wait_for(lambda: guard.starting(seconds * 0.75), seconds)  # a held lock has its own reason
+            return wait_for(
+                lambda: guard.starting(seconds * 0.75, lasts), seconds
+            )  # a held lock has its own reason
         except StoreError as error:
             raise GenericError(f"the record cannot be used: {error}") from None
         except Impatient:

@@ -12,7 +12,7 @@ from typing import Callable, NamedTuple
 
 from ocf_agents.guard import attempts
 from ocf_agents.guard.ports import Clock, Disk, Errand, Processes, Reporter, Spawned, Spawner
-from ocf_agents.guard.reconciler import TAKE_OVER_GRACE, Reconciler, take_over
+from ocf_agents.guard.reconciler import TAKE_OVER_GRACE, Reconciler, is_at_work, take_over
 from ocf_agents.guard.record import (
     DISABLE,
     DISABLED,
@@ -150,14 +150,18 @@ class Guard:
 
     # start
 
-    def starting(self, seconds: float) -> Starting:
-        """Writes the intent to enable, within `seconds`, and registers this process. Raises StoreError."""
+    def starting(self, seconds: float, lasts: float) -> Starting:
+        """Writes the intent to enable, within `seconds`, and registers this process. Raises StoreError.
+
+        The whole start `lasts` so many seconds at most.
+        """
+        until = self.clock.now().seconds + lasts
         before: list[Process] = []
 
         def change(record: Record) -> Record:
             before[:] = [record.reconciler.process] if record.reconciler else []
             record = self._next(record, ENABLED)
-            return replace(record, reconciler=Helper(self.processes.me(), record.generation))
+            return replace(record, reconciler=Helper(self.processes.me(), record.generation, until))
 
         generation = self.disk.update(change, min(START_LOCK_WAIT, seconds)).generation
         return Starting(generation, tuple(before))
@@ -173,7 +177,8 @@ class Guard:
         generation = starting.generation
         now = self.clock.now().seconds
         try:
-            if not take_over(self.disk, self.processes, generation, starting.predecessors):
+            mine = Helper(self.processes.me(), generation, now + seconds)
+            if not take_over(self.disk, self.clock, self.processes, mine, starting.predecessors):
                 return Conclusion(False, "another action of this resource took over")
             last_look = now + seconds - margin
             state = self._state(service, hurry=last_look - margin / 2, last_look=last_look, foreground=True)
@@ -220,19 +225,21 @@ class Guard:
                 return
         except StoreError:
             pass
-        helper = self._send(self._watch(generation, service), is_held=True)
+        errand = self._watch(generation, service)
+        helper = self._send(errand, is_held=True)
         if helper is None:
             return
         try:
-            self.disk.update(lambda record: self._hand_over(record, generation, helper), STOP_LOCK_WAIT)
+            self.disk.update(lambda record: self._hand_over(record, errand, helper), STOP_LOCK_WAIT)
         except StoreError as error:
             self.reporter.warning(f"the helper registers by itself: {error.text}")
         helper.release()
 
-    def _hand_over(self, record: Record, generation: int, helper: Spawned) -> Record | None:
-        if record.generation != generation or helper.process is None:
+    def _hand_over(self, record: Record, errand: Errand, helper: Spawned) -> Record | None:
+        if record.generation != errand.generation or helper.process is None:
             return None
-        return replace(record, reconciler=Helper(helper.process, generation))
+        until = self.clock.now().seconds + errand.deadline
+        return replace(record, reconciler=Helper(helper.process, errand.generation, until))
 
     # monitor and reload
 
@@ -301,18 +308,21 @@ class Guard:
                 errand = errand._replace(generation=generation or 0, expected=None)
                 if generation is None:
                     return None
-                is_ours = self._is_handed_over(generation) or take_over(self.disk, self.processes, generation)
+                mine = Helper(self.processes.me(), generation, end)
+                is_ours = self._is_handed_over(mine)
+                is_ours = is_ours or take_over(self.disk, self.clock, self.processes, mine)
                 return generation if is_ours else None
             except StoreError:
                 if errand.want == ENABLED or self.clock.now().seconds >= end:
                     return None  # for a running service the next monitor sends another one
                 self.clock.pause(1.0, 4.0)
 
-    def _is_handed_over(self, generation: int) -> bool:
+    def _is_handed_over(self, mine: Helper) -> bool:
         """Whether a start has entered us; it has ended whoever was before, and is on its own way out."""
         record = self.disk.load()
-        mine = Helper(self.processes.me(), generation)
-        return record.generation == generation and record.reconciler == mine
+        entered = record.reconciler
+        is_entered = entered is not None and entered[:2] == mine[:2]
+        return record.generation == mine.generation and is_entered
 
     def _intend_late(self, errand: Errand) -> int | None:
         """Writes an intent that its action could not, or should not, write itself."""
@@ -325,8 +335,15 @@ class Guard:
             return self._next(record, errand.want)
 
         before = errand.expected
+        self._end_overdue()
         record = self.disk.update(change, START_LOCK_WAIT)
         return record.generation if record.generation != before and record.want == errand.want else None
+
+    def _end_overdue(self) -> None:
+        """One that was stopped may hold the lock, for ever."""
+        helper = self.disk.load().reconciler
+        if helper and helper.is_overdue(self.clock.now()):
+            self.processes.end([helper.process], TAKE_OVER_GRACE)
 
     # shared
 
@@ -340,10 +357,7 @@ class Guard:
         return record
 
     def _has_helper(self, record: Record) -> bool:
-        helper = record.reconciler
-        return bool(
-            helper and helper.generation == record.generation and self.processes.is_alive(helper.process)
-        )
+        return is_at_work(record, self.processes, self.clock.now())
 
     def _send(self, errand: Errand, *, is_held: bool = False) -> Spawned | None:
         try:

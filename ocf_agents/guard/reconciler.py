@@ -9,7 +9,7 @@ from typing import Callable
 from ocf_agents.guard import marker, reading
 from ocf_agents.guard.ports import Clock, Disk, Processes, Reporter
 from ocf_agents.guard.reading import Decision, Seen, Situation, Trouble
-from ocf_agents.guard.record import DISABLE, Helper, Process, Record
+from ocf_agents.guard.record import DISABLE, Helper, Instant, Process, Record
 from ocf_agents.guard.row import Rows, Unreadable
 from ocf_agents.guard.step import (
     Answered,
@@ -187,36 +187,44 @@ class Reconciler:
             self.on_word()
 
 
-def take_over(disk: Disk, processes: Processes, generation: int, also: tuple[Process, ...] = ()) -> bool:
-    """Ends whoever worked on the record before, then registers this process for `generation`.
+def take_over(
+    disk: Disk, clock: Clock, processes: Processes, mine: Helper, also: tuple[Process, ...] = ()
+) -> bool:
+    """Ends whoever worked on the record before, then registers this process, as `mine`.
 
     The ones before get a moment to see the answer of what they have under way. False when the
-    generation is no longer ours, or when another living process works for it. Raises StoreError.
+    generation is no longer ours, or when another process is at work for it. Raises StoreError.
     """
     record = disk.load()
-    if record.generation == generation:
-        processes.end(_predecessors(record, processes.me(), generation, also), TAKE_OVER_GRACE)
-    me = processes.me()
+    if record.generation == mine.generation:
+        processes.end(_predecessors(record, mine, clock.now(), also), TAKE_OVER_GRACE)
 
     def change(current: Record) -> Record | None:
-        if current.generation != generation or _is_taken(current, me, processes):
+        if current.generation != mine.generation:
             return None
-        return replace(current, reconciler=Helper(me, generation))
+        other = current.reconciler
+        is_taken = other and other.process != mine.process and is_at_work(current, processes, clock.now())
+        return None if is_taken else replace(current, reconciler=mine)
 
-    return disk.update(change, LOCK_WAIT).reconciler == Helper(me, generation)
+    return disk.update(change, LOCK_WAIT).reconciler == mine
 
 
-def _predecessors(record: Record, me: Process, generation: int, also: tuple[Process, ...]) -> list[Process]:
-    """Who may still send for an older generation: the reconciler on record, and each attempt's client."""
+def is_at_work(record: Record, processes: Processes, now: Instant) -> bool:
+    """Whether a process works for the record's generation. One that is stopped for ever lives, and does not."""
     helper = record.reconciler
-    spared = {me, helper.process} if helper and helper.generation == generation else {me}
+    if helper is None or helper.generation != record.generation or helper.is_overdue(now):
+        return False
+    return processes.is_alive(helper.process)
+
+
+def _predecessors(record: Record, mine: Helper, now: Instant, also: tuple[Process, ...]) -> list[Process]:
+    """Who may still send but should not: the reconciler on record, and each attempt's client.
+
+    One of our own generation may, until it is overdue.
+    """
+    helper = record.reconciler
+    is_welcome = helper and helper.generation == mine.generation and not helper.is_overdue(now)
+    spared = {mine.process, helper.process} if helper and is_welcome else {mine.process}
     found = [*also, *([helper.process] if helper else [])]
     found += [attempt.client for attempt in record.attempts if attempt.client and not attempt.let_go]
     return [process for process in dict.fromkeys(found) if process not in spared]
-
-
-def _is_taken(record: Record, me: Process, processes: Processes) -> bool:
-    helper = record.reconciler
-    if helper is None or helper.process == me or helper.generation != record.generation:
-        return False
-    return processes.is_alive(helper.process)

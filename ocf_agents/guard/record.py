@@ -21,6 +21,9 @@ OURS = "ours"
 FOREIGN = "foreign"
 UNKNOWN = "unknown"
 
+OVERDUE_AFTER = 30.0
+"""Seconds beyond its deadline for a helper to see the answer of its last request and to leave."""
+
 _T = TypeVar("_T")
 
 
@@ -90,10 +93,19 @@ class Foreign(NamedTuple):
 
 
 class Helper(NamedTuple):
-    """The process that works on the record, and for which generation."""
+    """The process that works on the record, for which generation, and until when it may.
+
+    `until` is in seconds of CLOCK_BOOTTIME, in the boot of `process`.
+    """
 
     process: Process
     generation: int
+    until: float
+
+    def is_overdue(self, now: Instant) -> bool:
+        """Whether it should have ended long ago: it is stopped, or hangs, and whatever it was to do is not done."""
+        late = now.after(Instant(self.process.boot_id, self.until))
+        return late is None or late > OVERDUE_AFTER
 
 
 @dataclass(frozen=True)
@@ -241,7 +253,7 @@ def _foreign(data: _Fields) -> Foreign:
 
 
 def _helper(data: _Fields) -> Helper:
-    return Helper(data.part("process", _process), data.get("generation", int))
+    return Helper(data.part("process", _process), data.get("generation", int), data.seconds("until"))
 
 
 def _process(data: _Fields) -> Process:

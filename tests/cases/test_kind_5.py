@@ -220,7 +220,7 @@ def test_a_recycled_pid_in_the_record_is_no_helper(running: tuple[Node, ComputeA
         believed = {"pid": process.pid, "start": process.start - 5, "boot_id": process.boot_id}
         record |= {
             "want": "disabled",
-            "reconciler": {"process": believed, "generation": record["generation"]},
+            "reconciler": {"process": believed, "generation": record["generation"], "until": 1e9},
         }
         path.write_text(json.dumps(record))
         assert is_success(node.run("stop"))

@@ -101,6 +101,9 @@ BAD: dict[str, Callable[[Path], None]] = {
     "of another resource": changed(resource="nova-compute-2"),
     "a huge generation": changed(generation=2**70),
     "a helper without a pid": changed(reconciler={"process": {"pid": "abc"}, "generation": 1}),
+    "a helper without a deadline": changed(
+        reconciler={"process": {"pid": 4711, "start": 1, "boot_id": "x"}, "generation": 1}
+    ),
     "writable by all": writable,
 }
 PLANTS: dict[str, Callable[[Path], None]] = {

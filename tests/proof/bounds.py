@@ -25,7 +25,7 @@ class Bounds:
 
     The node: `kills` of any process of the kinds in `victims`, at any point; `power` losses;
     `losses`: of those, so many lose the record too; `freezes`: a process stops for as long as you
-    like; `no_spawns`: helpers that cannot be started. The service: `deaths`, `failures` to start,
+    like; `forever`: a helper stops and never wakes up; `no_spawns`: helpers that cannot be started. The service: `deaths`, `failures` to start,
     and `by_hand`: somebody else starts it. Others: `acts` on the row, of the kinds in `others`;
     `ticks`: monitors that come at a bad moment.
 
@@ -47,6 +47,7 @@ class Bounds:
     power: int = 0
     losses: int = 0
     freezes: int = 0
+    forever: int = 0
     acts: int = 0
     others: tuple[str, ...] = ("disable", "disable silently", "enable", "edit")
     ticks: int = 0
@@ -70,5 +71,7 @@ class Bounds:
     is_open: bool = False
 
     def budget(self) -> dict[str, int]:
-        hard = "lost repeats stuck refused unread kills power losses freezes acts ticks by_hand deaths"
+        hard = (
+            "lost repeats stuck refused unread kills power losses freezes forever acts ticks by_hand deaths"
+        )
         return {one: getattr(self, one) for one in (*hard.split(), "failures", "no_spawns", "recoveries")}

@@ -76,6 +76,7 @@ class Proc:
         self.request: Any = None
         self.reading: Any = None
         self.frozen_at = 0.0
+        self.never_wakes, self.overdue_at = False, 0.0
         self.last, self.served = "unread", False
         self.begun = self.locked_at = world.now
         self.greenlet = greenlet(self._live, parent=world.hub)
@@ -120,7 +121,8 @@ class Proc:
         return self.ready is None
 
     def state(self) -> Any:
-        flags = (self.frozen and self.frozen_at, self.was_frozen, self.is_held, self.has_spoken)
+        asleep = (self.frozen and self.frozen_at, self.never_wakes and self.overdue_at)
+        flags = (asleep, self.was_frozen, self.is_held, self.has_spoken)
         return (
             self.process,
             self.history,
@@ -263,7 +265,8 @@ class World:
         is_busy = is_seen = False
         for proc in self.procs:
             if proc.frozen:
-                frozen.append(("thaw", proc))
+                if not proc.never_wakes:
+                    frozen.append(("thaw", proc))
             elif proc.may_run():
                 if proc.what in LOCAL and self.bounds.is_reduced:
                     return [("run", proc)]
@@ -292,6 +295,9 @@ class World:
             options += [("kill", proc) for proc in victims]
         if left["freezes"]:
             options += [("freeze", proc) for proc in victims if not proc.frozen and proc.may_run()]
+        if left["forever"]:
+            helpers = [proc for proc in self.procs if proc.kind == "helper"]
+            options += [("freeze for ever", proc) for proc in helpers if not proc.frozen and proc.may_run()]
         if left["ticks"] and self._has_monitor():
             options.append(("tick",))
         if left["by_hand"] and self.service is None and self.newest == "stop" and self.action is None:
@@ -319,7 +325,8 @@ class World:
         timers += [
             p.frozen_at + late for p in self.procs if p.frozen for late in (20.0, self.policy.hold + 20.0)
         ]
-        helpers = sum(p.kind == "helper" for p in self.procs)
+        timers += [p.overdue_at for p in self.procs if p.never_wakes]
+        helpers = sum(p.kind == "helper" and not p.never_wakes for p in self.procs)
         if self._has_monitor() and not helpers and self.is_idle != self._idle_key():
             timers.append(now + MONITOR_INTERVAL)
         later = min((t for t in timers if t > now), default=None)
@@ -329,7 +336,8 @@ class World:
         return self.cloud.misses(later)
 
     def _idle_key(self) -> Any:
-        return (self.disk.sign(), self.service)
+        overdue = sum(p.never_wakes and p.overdue_at <= self.now for p in self.procs)
+        return (self.disk.sign(), self.service, overdue)
 
     # what does happen
 
@@ -350,11 +358,8 @@ class World:
             self.spend("kills")
             self.tell(f"{self.name(option[1])} is killed (before: {option[1].what})")
             self.kill(option[1])
-        elif kind == "freeze":
-            self.spend("freezes")
-            option[1].frozen = option[1].was_frozen = True
-            option[1].frozen_at = self.now
-            self.tell(f"{self.name(option[1])} is frozen (before: {option[1].what})")
+        elif kind in ("freeze", "freeze for ever"):
+            self._freeze(option[1], for_ever=kind != "freeze")
         elif kind == "thaw":
             option[1].frozen = False
             self.tell(f"{self.name(option[1])} wakes up")
@@ -377,6 +382,12 @@ class World:
         elif kind == "end":
             self.is_over = True
 
+    def _freeze(self, proc: Proc, *, for_ever: bool) -> None:
+        self.spend("forever" if for_ever else "freezes")
+        proc.frozen = proc.was_frozen = True
+        proc.frozen_at, proc.never_wakes = self.now, for_ever
+        self.tell(f"{self.name(proc)} is frozen{' for ever' * for_ever} (before: {proc.what})")
+
     def _resume(self, proc: Proc) -> None:
         self.current = proc
         if self.story is not None and proc.what not in ("begin", "load", "lock", "pause", "wait", "held"):
@@ -390,7 +401,8 @@ class World:
         self.spend("lost", self.cloud.charge())
         self.now = until
         self.cloud.tidy()
-        if self._has_monitor() and not self.procs and self.is_idle != self._idle_key():
+        is_alone = all(proc.never_wakes for proc in self.procs)
+        if self._has_monitor() and is_alone and self.is_idle != self._idle_key():
             self._monitor()
 
     # processes
@@ -548,7 +560,7 @@ class World:
         guard = self.guard(proc)
         seconds = self.bounds.start_timeout
         try:
-            starting = guard.starting(seconds / 2)
+            starting = guard.starting(seconds / 2, seconds)
         except store.StoreError as error:
             self.tell(f"{self.name(proc)} fails: {error.text}")
             return

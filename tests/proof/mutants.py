@@ -256,6 +256,11 @@ MUTANTS = (
         ),
     ),
     mutant(
+        "a helper that never wakes up is never replaced",
+        "frozen-for-ever",
+        ("reconciler", " or helper.is_overdue(now):", ":"),
+    ),
+    mutant(
         "attempts are not carried over",
         "lost",
         ("guard", GUARD_NEXT, GUARD_NEXT.replace("want=want", "want=want, attempts=()")),

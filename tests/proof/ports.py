@@ -10,7 +10,7 @@ from ocf_agents.guard import attempts, names, reading, reconciler, step, store
 from ocf_agents.guard import guard as guard_module
 from ocf_agents.guard import record as record_module
 from ocf_agents.guard.ports import Errand
-from ocf_agents.guard.record import Instant, Process
+from ocf_agents.guard.record import OVERDUE_AFTER, Instant, Process
 from tests.proof.bounds import BIRTH_TICKS
 from tests.proof.disk import SimulatedLock, SimulatedOs, SimulatedTime
 
@@ -113,6 +113,7 @@ class SimulatedSpawner:
 
         helper = world.spawn("helper", live, parent)
         helper.is_held = is_held
+        helper.overdue_at = world.now + errand.deadline + OVERDUE_AFTER + 1.0
         parent.saw(helper.process.pid)
         world.tell(f"{world.name(parent)} spawns {world.name(helper)} to have it {errand.want}")
         return SimulatedHelper(parent, helper)

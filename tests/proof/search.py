@@ -27,6 +27,7 @@ WEIGHTS = {
     "forbid": 0.2,
     "kill": 0.08,
     "freeze": 0.25,
+    "freeze for ever": 0.1,
     "thaw": 0.5,
     "tick": 0.3,
     "power": 0.03,

@@ -274,7 +274,7 @@ class Watch:
             raise Violation("stop", "an undisturbed stop leaves the row enabled")
 
     def _was_disturbed(self) -> bool:
-        hard = ("kills", "power", "freezes", "acts", "no_spawns", "unread", "deaths", "by_hand")
+        hard = ("kills", "power", "freezes", "forever", "acts", "no_spawns", "unread", "deaths", "by_hand")
         return any(self.world.spent.get(name) for name in hard)
 
     def _left_behind(self) -> None:

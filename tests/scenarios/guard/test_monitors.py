@@ -9,7 +9,7 @@ from ocf_agents.guard.record import DISABLE, DISABLED, ENABLE, ENABLED
 from ocf_agents.guard.row import Unreadable
 
 from .story import HOLD, assert_enabled_at_rest, sent, until_sent
-from .world import Fate, World
+from .world import Actor, Fate, World
 
 
 def unsettled_after_start(world: World) -> None:
@@ -282,4 +282,79 @@ def test_helpers_do_not_pile_up_behind_a_lock_that_is_never_free(world: World, w
     world.keep_running(900)
     assert len(world.helpers()) <= 2
     world.keep_running(600)
+    assert_enabled_at_rest(world)
+
+
+def stop_for_ever(helper: Actor) -> None:
+    """SIGSTOP: it lives, can be killed, and does nothing any more."""
+    helper.sleep(1e9)
+
+
+def test_a_monitor_replaces_a_helper_that_is_stopped_for_ever(world: World) -> None:
+    """It counts as one at work until it is overdue, and is ended then."""
+    world.cloud.fates.append(Fate.lost())
+    world.stop()
+    world.run(3)
+    world.on("helper of start", "read", stop_for_ever)
+    assert world.start().is_success
+    world.run(3)
+    stopped = world.helpers()
+    assert len(stopped) == 1
+    world.cloud.land(world.cloud.requests[0])
+    spawned = len(world.errands)
+    world.keep_running(3600.0)
+    assert (world.helpers(), len(world.errands)) == (stopped, spawned)
+    world.keep_running(60.0 + 2 * HOLD)
+    assert not stopped[0].is_alive
+    assert_enabled_at_rest(world)
+
+
+def test_of_two_that_replace_a_stopped_helper_one_leaves(world: World) -> None:
+    world.cloud.fates.append(Fate.lost())
+    world.stop()
+    world.run(3)
+    world.on("helper of start", "read", stop_for_ever)
+    assert world.start().is_success
+    world.run(3700.0)
+    world.cloud.trouble = Unreadable("503")
+    service = world.service
+    assert service is not None
+    for number in range(3):
+        world.begin(f"monitor {number}", lambda actor, guard: guard.tend(service))
+    world.run(5)
+    assert len(world.helpers()) == 1
+    assert world.helpers()[0].name.startswith("helper of monitor")
+
+
+def test_a_second_stop_replaces_a_helper_that_is_stopped_for_ever(world: World) -> None:
+    world.on("helper of stop", "read", stop_for_ever)
+    world.stop()
+    world.run(3700.0)
+    assert not world.cloud.is_ours
+    world.stop("second stop")
+    world.run(60.0)
+    assert world.cloud.is_ours
+    assert world.helpers() == []
+
+
+def test_a_helper_that_is_stopped_with_the_lock_is_ended_by_the_next_stop(world: World) -> None:
+    """A start cannot have the lock, and fails; the stop that follows needs none to send its helper."""
+
+    def stop_with_the_lock(helper: Actor) -> None:
+        world.disk.locked_until = 1e9
+        try:
+            helper.sleep(1e9)
+        finally:
+            world.disk.locked_until = 0.0
+
+    world.on("helper of stop", "write", lambda _: None)  # its registration
+    world.on("helper of stop", "write", stop_with_the_lock)
+    world.stop()
+    world.run(3700.0)
+    assert not world.start().is_success
+    world.stop("second stop")
+    world.run(60.0)
+    assert world.cloud.is_ours
+    assert world.start("second start").is_success
+    world.keep_running(2 * HOLD)
     assert_enabled_at_rest(world)

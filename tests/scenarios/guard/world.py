@@ -714,7 +714,7 @@ class World:
 
     def _start(self, actor: Actor, guard: Guard, seconds: float, serves: bool) -> Conclusion:
         try:
-            starting = guard.starting(seconds / 2)
+            starting = guard.starting(seconds / 2, 2 * seconds)
         except StoreError as error:
             return Conclusion(False, error.text)
         actor.sleep(1.0)

@@ -14,6 +14,7 @@ from ocf_agents.guard.record import (
     ENABLED,
     FOREIGN,
     OURS,
+    OVERDUE_AFTER,
     VERSION,
     Attempt,
     Foreign,
@@ -45,7 +46,7 @@ FULL = Record(
     ),
     known=Known(FOREIGN, 42, True),
     foreign=Foreign('RAM swap \U0001f600 " \\ \n \0 \ud800', "2026-11-30T11:23:23Z"),
-    reconciler=Helper(PROCESS, 42),
+    reconciler=Helper(PROCESS, 42, 3700.0),
     stopped=Instant("boot-1", 99.0),
 )
 
@@ -158,6 +159,7 @@ TYPED: list[tuple[tuple[object, ...], tuple[type, ...]]] = [
     (("reconciler", "process"), ()),
     (("reconciler", "process", "pid"), (int,)),
     (("reconciler", "generation"), (int,)),
+    (("reconciler", "until"), (int, float)),
     (("stopped",), (type(None),)),
     (("stopped", "seconds"), (int, float)),
 ]
@@ -187,6 +189,21 @@ def test_a_missing_field_is_unusable(key: str) -> None:
 def test_a_time_that_is_no_number_is_unusable(value: str) -> None:
     with pytest.raises(Unusable):
         decode(encode(FULL).replace("12.5", value))
+
+
+@pytest.mark.parametrize("key", ["process", "generation", "until"])
+def test_a_helper_that_is_half_on_record_is_unusable(key: str) -> None:
+    with pytest.raises(Unusable):
+        decode(damaged(lambda data: data["reconciler"].pop(key)))
+
+
+@pytest.mark.parametrize("now", [Instant("boot-1", 3700.0 + OVERDUE_AFTER + 0.1), Instant("boot-2", 5.0)])
+def test_a_helper_is_overdue_well_after_its_deadline_and_in_another_boot(now: Instant) -> None:
+    assert Helper(PROCESS, 42, 3700.0).is_overdue(now)
+
+
+def test_a_helper_has_time_to_leave_at_its_deadline() -> None:
+    assert not Helper(PROCESS, 42, 3700.0).is_overdue(Instant("boot-1", 3700.0 + OVERDUE_AFTER))
 
 
 @pytest.mark.parametrize("version", [0, 2, 99, -1])
