@@ -224,9 +224,8 @@ class GuardedService:
         lasts = call.deadline.remaining()
         seconds = lasts / 2
         try:
-            return wait_for(
-                lambda: guard.starting(seconds * 0.75, lasts), seconds
-            )  # a held lock has its own reason
+            # a held lock has its own reason
+            return wait_for(lambda: guard.starting(seconds * 0.75, lasts), seconds)
         except StoreError as error:
             raise GenericError(f"the record cannot be used: {error}") from None
         except Impatient:

@@ -210,7 +210,7 @@ def take_over(
 
 
 def is_at_work(record: Record, processes: Processes, now: Instant) -> bool:
-    """Whether a process works for the record's generation. One that is stopped for ever lives, and does not."""
+    """Whether a process works for the record's generation. One that is stopped for ever only lives."""
     helper = record.reconciler
     if helper is None or helper.generation != record.generation or helper.is_overdue(now):
         return False

@@ -103,7 +103,7 @@ class Helper(NamedTuple):
     until: float
 
     def is_overdue(self, now: Instant) -> bool:
-        """Whether it should have ended long ago: it is stopped, or hangs, and whatever it was to do is not done."""
+        """Whether it should have ended long ago: it is stopped, or hangs, and does not do what it should."""
         late = now.after(Instant(self.process.boot_id, self.until))
         return late is None or late > OVERDUE_AFTER
 

@@ -25,8 +25,8 @@ class Bounds:
 
     The node: `kills` of any process of the kinds in `victims`, at any point; `power` losses;
     `losses`: of those, so many lose the record too; `freezes`: a process stops for as long as you
-    like; `forever`: a helper stops and never wakes up; `no_spawns`: helpers that cannot be started. The service: `deaths`, `failures` to start,
-    and `by_hand`: somebody else starts it. Others: `acts` on the row, of the kinds in `others`;
+    like; `forever`: a helper stops and never wakes up; `no_spawns`: helpers that cannot be started.
+    The service: `deaths`, `failures` to start, and `by_hand`: somebody else starts it. Others: `acts` on the row, of the kinds in `others`;
     `ticks`: monitors that come at a bad moment.
 
     `is_fine`: processes can be interrupted inside the locked section as well. `is_real`: a service
@@ -71,7 +71,6 @@ class Bounds:
     is_open: bool = False
 
     def budget(self) -> dict[str, int]:
-        hard = (
-            "lost repeats stuck refused unread kills power losses freezes forever acts ticks by_hand deaths"
-        )
-        return {one: getattr(self, one) for one in (*hard.split(), "failures", "no_spawns", "recoveries")}
+        hard = "lost repeats stuck refused unread kills power losses freezes forever acts ticks by_hand"
+        soft = "deaths failures no_spawns recoveries"
+        return {one: getattr(self, one) for one in (*hard.split(), *soft.split())}
