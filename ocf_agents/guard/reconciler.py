@@ -9,7 +9,7 @@ from typing import Callable
 from ocf_agents.guard import marker, reading
 from ocf_agents.guard.ports import Clock, Disk, Processes, Reporter
 from ocf_agents.guard.reading import Decision, Seen, Situation, Trouble
-from ocf_agents.guard.record import DISABLE, Helper, Instant, Process, Record
+from ocf_agents.guard.record import DISABLE, Helper, Instant, Known, Process, Record
 from ocf_agents.guard.row import Rows, Unreadable
 from ocf_agents.guard.step import (
     Answered,
@@ -91,29 +91,40 @@ class Reconciler:
 
     def _consider(self, effect: Consider, state: State) -> Event:
         decisions: list[Decision] = []
-        told: list[str] = []
+        untold: list[Decision] = []
 
         def change(record: Record) -> Record | None:
             decisions.clear()
-            told[:] = [record.known.status] if self._has_told(record) else []
             if record.generation != self.generation:
                 return None
             around = self._situation(may_enable=effect.may_enable)  # as it is when the lock is ours
             after, decision = reading.consider(record, effect.seen, around, state.policy)
             decisions.append(decision)
-            return after
+            is_news = decision.verdict.is_warning and not self._has_told(record, decision)
+            untold[:] = [decision] if is_news and not state.is_foreground else []
+            return _with_final(after, is_final=False) if untold else after
 
         try:
             record = self.disk.update(change, self.lock_wait)
+            if decisions and untold:  # told first: whoever is killed in between leaves it to the next one
+                self._tell(untold[0], effect.seen, may_warn=True)
+                record = self._finalise(record)
         except StoreError as error:
             self._report("?", "blocked", error.text)
             return Blocked(error.text, self.clock.now())
         if not decisions:
             self._report("-", "overtaken", "another action has taken over")
             return Overtaken()
-        decision = decisions[0]
-        self._tell(decision, effect.seen, may_warn=not state.is_foreground and decision.status not in told)
-        return Considered(record, decision, self.clock.now())
+        self._tell(decisions[0], effect.seen, may_warn=False)
+        return Considered(record, decisions[0], self.clock.now())
+
+    def _finalise(self, considered: Record) -> Record:
+        """Puts on disk that the verdict was told, if nobody has changed the record since."""
+
+        def change(record: Record) -> Record | None:
+            return _with_final(record, is_final=True) if record == considered else None
+
+        return self.disk.update(change, self.lock_wait)
 
     def _send(self, effect: Send, state: State) -> Event:
         attempt = effect.attempt
@@ -150,9 +161,9 @@ class Reconciler:
             may_enable=may_enable,
         )
 
-    def _has_told(self, record: Record) -> bool:
-        """Whether this generation has come to a verdict before, and its warning with it."""
-        return record.known.is_final and record.known.generation == self.generation
+    def _has_told(self, record: Record, decision: Decision) -> bool:
+        """Whether this generation has come to this verdict before, and told its warning."""
+        return record.known == Known(decision.status, self.generation, is_final=True)
 
     def _tell(self, decision: Decision, seen: Seen, *, may_warn: bool) -> None:
         """In the foreground the start itself says what came out."""
@@ -185,6 +196,10 @@ class Reconciler:
         if not self._has_spoken:
             self._has_spoken = True
             self.on_word()
+
+
+def _with_final(record: Record, *, is_final: bool) -> Record:
+    return replace(record, known=record.known._replace(is_final=is_final))
 
 
 def take_over(

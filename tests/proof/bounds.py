@@ -26,8 +26,8 @@ class Bounds:
     The node: `kills` of any process of the kinds in `victims`, at any point; `power` losses;
     `losses`: of those, so many lose the record too; `freezes`: a process stops for as long as you
     like; `forever`: a helper stops and never wakes up; `no_spawns`: helpers that cannot be started.
-    The service: `deaths`, `failures` to start, and `by_hand`: somebody else starts it. Others: `acts` on the row, of the kinds in `others`;
-    `ticks`: monitors that come at a bad moment.
+    The service: `deaths`, `failures` to start, and `by_hand`: somebody else starts it. Others: `acts`
+    on the row, of the kinds in `others`; `ticks`: monitors that come at a bad moment.
 
     `is_fine`: processes can be interrupted inside the locked section as well. `is_real`: a service
     needs its time to be up. `is_quick`: the store's verbs are one step each (see `QuickStore`), for

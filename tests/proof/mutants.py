@@ -317,6 +317,11 @@ MUTANTS = (
         ("verdict", "_overlaid(remembered), is_warning=True)", "_overlaid(remembered))"),
     ),
     mutant(
+        "a warning counts as told before it is",
+        "lost-acts-crash",
+        ("reconciler", "_with_final(after, is_final=False) if untold else after", "after"),
+    ),
+    mutant(
         "the generation is reset by each action",
         "lost-cycle frozen",
         ("guard", GUARD_NEXT, GUARD_NEXT.replace("generation=generation + 1", "generation=1")),

@@ -283,8 +283,7 @@ class Watch:
         memory = record.foreign if record else None
         if memory is None:
             raise Violation("3", text)
-        is_cut_short = self.world.spent.get("kills") or self.world.spent.get("power")
-        if not self.has_warned and not is_cut_short:  # who is killed before he speaks says nothing
+        if not self.has_warned:
             raise Violation("3", "our disable is left on a person's reason without a word")
         if self.claim == "read":
             self.exempt(ROW_SEVEN, "3", text)
