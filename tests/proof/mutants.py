@@ -318,7 +318,7 @@ MUTANTS = (
     ),
     mutant(
         "a warning counts as told before it is",
-        "lost-acts-crash",
+        "window-killed",
         ("reconciler", "_with_final(after, is_final=False) if untold else after", "after"),
     ),
     mutant(

@@ -50,6 +50,7 @@ MIDDLE = (  # in part in CI, the fewest unusual choices first; up to a large lim
     Bounds("lost-refused-kill", lost=1, refused=1, kills=1, victims=("helper",), is_quick=True),
     Bounds("window", script=("start",), unread=1, kills=1, victims=("helper",), is_open=True, is_quick=True),
     Bounds("window-acts", script=("start",), acts=2, power=1, is_open=True),
+    Bounds("window-killed", script=("start",), acts=1, kills=1, victims=("helper",), is_open=True),
     Bounds("frozen-lost", lost=1, freezes=1, victims=("helper",), is_quick=True),
     Bounds("frozen-for-ever-lost", lost=1, forever=1, is_quick=True),
     Bounds("frozen-for-ever-lock", script=HARD, forever=1, is_fine=True),
