@@ -39,6 +39,8 @@ __all__ = ["World", "install"]
 MONITOR_INTERVAL = 10.0
 STOP_SECONDS = 60.0
 READ = "read the row"
+FLAG = names.flag(RESOURCE)
+STRIKES = ("kills", "power", "freezes", "forever", "ticks", "by_hand", "deaths")
 LOCAL = frozenset(("begin", "pause", "wait", "held", "waits for the helper's word", "waits for its end"))
 """Where a process goes on without anybody seeing it, up to its next point: no other order is of interest."""
 
@@ -145,6 +147,7 @@ class World:
         )
         self.left = bounds.budget()
         self.spent: dict[str, int] = {}
+        self.may_strike = any(self.left[one] for one in STRIKES)
         self.is_over = False
         self.now, self.booted, self.boot = 1000.0, 0.0, 1
         self.pids, self.randoms, self.losses = 100, 0, 0
@@ -255,6 +258,7 @@ class World:
 
     def spend(self, name: str, count: int = 1) -> None:
         self.left[name] -= count
+        self.may_strike = any(self.left[one] for one in STRIKES)
         self.spent[name] = self.spent.get(name, 0) + count
 
     # what may happen
@@ -290,6 +294,13 @@ class World:
             options += [("late", request) for request in self.cloud.late()]
             if left["acts"]:
                 options += [("act", act) for act in self.bounds.others if self.cloud.can_act(act)]
+        if self.may_strike:
+            options += self._strikes(left)
+        return options
+
+    def _strikes(self, left: dict[str, int]) -> list[Any]:
+        """What may happen to the node, at any moment."""
+        options: list[Any] = []
         victims = [proc for proc in self.procs if proc.kind in self.bounds.victims]
         if left["kills"]:
             options += [("kill", proc) for proc in victims]
@@ -315,19 +326,23 @@ class World:
             options.append(("cluster",))
 
     def _has_monitor(self) -> bool:
-        return self.service is not None and self.action is None and names.flag(RESOURCE) in self.disk.names
+        return self.service is not None and self.action is None and FLAG in self.disk.names
 
     def _add_time(self, options: list[Any]) -> bool:
         """Time may pass. Whether that ends a chance of a late request."""
         now = self.now
-        timers = [p.timer for p in self.procs if p.timer is not None and not p.frozen]
-        timers += self.cloud.timers()
-        timers += [
-            p.frozen_at + late for p in self.procs if p.frozen for late in (20.0, self.policy.hold + 20.0)
-        ]
-        timers += [p.overdue_at for p in self.procs if p.never_wakes]
-        helpers = sum(p.kind == "helper" and not p.never_wakes for p in self.procs)
-        if self._has_monitor() and not helpers and self.is_idle != self._idle_key():
+        timers = self.cloud.timers()
+        has_helper = False
+        for proc in self.procs:
+            if proc.frozen:
+                timers += [proc.frozen_at + 20.0, proc.frozen_at + self.policy.hold + 20.0]
+            elif proc.timer is not None:
+                timers.append(proc.timer)
+            if proc.never_wakes:
+                timers.append(proc.overdue_at)
+            elif proc.kind == "helper":
+                has_helper = True
+        if self._has_monitor() and not has_helper and self.is_idle != self._idle_key():
             timers.append(now + MONITOR_INTERVAL)
         later = min((t for t in timers if t > now), default=None)
         if later is None or self.left["lost"] < self.cloud.unanswered():

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tests.proof.cloud import Request
     from tests.proof.machine import Proc, World
 
+RECORD = names.record(RESOURCE)
+
 STALE_AFTER = 2.0
 """Seconds, beyond the API's timeout, that may go by between a reading and the write that it leads to."""
 
@@ -295,11 +297,12 @@ class Watch:
     # the record, as it is on disk
 
     def record(self) -> Record | None:
-        return self._decoded({name: inode.data for name, inode in self.world.disk.names.items()})
+        inode = self.world.disk.names.get(RECORD)
+        return self._decoded({RECORD: inode.data}) if inode else None
 
     @staticmethod
     def _decoded(files: dict[str, bytes]) -> Record | None:
         try:
-            return store.decode(files[names.record(RESOURCE)].decode())
+            return store.decode(files[RECORD].decode())
         except (KeyError, Unusable):
             return None
