@@ -307,8 +307,7 @@ class World:
         if left["freezes"]:
             options += [("freeze", proc) for proc in victims if not proc.frozen and proc.may_run()]
         if left["forever"]:
-            helpers = [proc for proc in self.procs if proc.kind == "helper"]
-            options += [("freeze for ever", proc) for proc in helpers if not proc.frozen and proc.may_run()]
+            options += [("freeze for ever", proc) for proc in self.procs if self._may_sleep(proc)]
         if left["ticks"] and self._has_monitor():
             options.append(("tick",))
         if left["by_hand"] and self.service is None and self.newest == "stop" and self.action is None:
@@ -320,6 +319,15 @@ class World:
             if left["losses"]:
                 options.append(("power", None))
         return options
+
+    def _may_sleep(self, proc: Proc) -> bool:
+        """Whether a process may stop for ever: a helper, but with the lock in its hands only one on record."""
+        if proc.kind != "helper" or proc.frozen or not proc.may_run():
+            return False
+        if self.disk.owner is not proc:
+            return True
+        record = self.watch.record()
+        return bool(record and record.reconciler and record.reconciler.process == proc.process)
 
     def _add_cluster(self, options: list[Any]) -> None:
         if self.script and (self.action is None or self.script[0] == "overlap"):

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -90,6 +92,7 @@ WILD_AND_REAL = replace(
     WILD,
     name="wild and real",
     is_real=True,
+    forever=0,
     backoff=1.0,
     hold=300.0,
     start_timeout=240.0,
@@ -110,11 +113,11 @@ class Task(NamedTuple):
     seeds: range | None = None
 
 
-def tasks(*, is_long: bool) -> list[Task]:
+def tasks(*, is_long: bool, goal: int) -> list[Task]:
     """What CI searches, or what takes an hour. The long ones first, so that both cores end together."""
     if is_long:
-        chosen = [Task(bounds, limit=150_000) for bounds in MIDDLE]
-        size, count = 20_000, 10
+        chosen = [Task(bounds, limit=goal // 16) for bounds in MIDDLE]
+        size, count = goal // 160, 8
     else:
         chosen = [Task(bounds, limit=18_000 if bounds.is_quick else 4_000) for bounds in MIDDLE]
         size, count = 2_500, 2
@@ -122,3 +125,11 @@ def tasks(*, is_long: bool) -> list[Task]:
     for bounds in (WILD, WILD_AND_REAL):
         chosen += [Task(bounds, seeds=range(n * size, (n + 1) * size)) for n in range(count)]
     return chosen
+
+
+def filling(names: Sequence[str], missing: int, *, first_seed: int) -> list[Task]:
+    """So many schedules more, by chance, in equal parts."""
+    size = min(10_000, missing // len(names) + 1)
+    begins = range(first_seed, first_seed + missing, size)
+    turns = zip(begins, itertools.cycle(names))
+    return [Task(ALL[name], seeds=range(begin, begin + size)) for begin, name in turns]

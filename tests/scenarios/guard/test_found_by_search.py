@@ -27,9 +27,7 @@ def test_a_helper_at_its_deadline_does_not_read_in_a_burst(seed: int) -> None:
 
 
 @pytest.mark.parametrize("point", ["write", "written"])
-def test_who_is_killed_before_he_has_warned_leaves_it_to_the_next_one(
-    world: World, point: str
-) -> None:
+def test_who_is_killed_before_he_has_warned_leaves_it_to_the_next_one(world: World, point: str) -> None:
     """Our late disable fell on a person's reason. The record said that this was told before it was."""
     world.cloud.fates.append(Fate.lost())
     world.stop()
