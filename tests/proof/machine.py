@@ -321,7 +321,7 @@ class World:
         return options
 
     def _may_sleep(self, proc: Proc) -> bool:
-        """Whether a process may stop for ever: a helper, but with the lock in its hands only one on record."""
+        """Whether a process may stop for ever: a helper; with the lock in its hands only one on record."""
         if proc.kind != "helper" or proc.frozen or not proc.may_run():
             return False
         if self.disk.owner is not proc:
