@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kills an action or its helper at one point after the other, recovers, and looks whether all is right.
 
-    python3 -m tests.crashes.killing [--every N] [--errors] [--workers N] [STORY...]
+    python3 -m tests.crashes.killing [--each N] [--errors] [--workers N] [STORY...]
 
 Each story brings a node into a state and lets something happen in which one process, its role, is
 killed: before or after its point. Then comes what a cluster would do: a start, a stop and a start,
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import random
 import shutil
 import sys
 import time
@@ -30,13 +31,16 @@ from .victim import Point, Victim
 REASON = "RAM swap, ticket 4711 (Zoë)"
 LATE = 3.0
 LONG_HOLD = {"hold": "6s"}
-TRIVIAL = ("mkdir", "chmod", "fchmod")
+LONGER_HOLD = {"hold": "15s"}
+"""A start on a busy machine takes its time; after `hold` it would have nothing left for a helper."""
+
 KILLS = ("after", "before")
 ERRORS = ("ENOSPC", "EIO", "EROFS")
 FILE_CALLS = ("open", "write", "fsync", "rename", "unlink", "mkdir", "flock")
+SETTLED_WITHIN = 40.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Story:
     """`prepare` works on a node that runs and is enabled; `act` is where `role` is killed.
 
@@ -67,6 +71,8 @@ class Case:
         what = f"{self.when} call {self.point.index} ({self.point.what})"
         return f"{self.story.name}: {self.point.role} killed {what}, then {self.recovery}"
 
+
+Found = dict[Story, list[Point]]
 
 # what goes before
 
@@ -137,7 +143,7 @@ def start(victim: Victim) -> Result:
 
 def and_its_helper(victim: Victim, result: Result) -> Result:
     """A helper reaches its point some time after its action has ended."""
-    wait_for(lambda: victim.has_fired() or victim.is_quiet(), 20)
+    wait_for(lambda: victim.has_fired() or victim.is_quiet(), SETTLED_WITHIN)
     return result
 
 
@@ -168,7 +174,7 @@ STORIES = (
         stopped_with_a_late_disable,
         start,
         None,
-        LONG_HOLD,
+        LONGER_HOLD,
         ("monitor", "start", "stop start"),
     ),
 )
@@ -245,33 +251,57 @@ def _acted(victim: Victim, action: str) -> list[str]:
     return [] if result.code == 0 else [f"{action}: {result}"]
 
 
-def cases(
-    story: Story, points: Sequence[Point], every: int, offset: int = 0, whens: Sequence[str] = KILLS
-) -> list[Case]:
-    """The whole product with `every` 1; otherwise each so many-th point that matters, each in one way.
-
-    The ways take turns, so that all of them are seen; `offset` is where that begins.
-    """
+def all_cases(story: Story, points: Sequence[Point], whens: Sequence[str]) -> list[Case]:
+    """Each point in all ways."""
     ways = list(itertools.product(story.recoveries, whens))
-    if whens is not KILLS:
-        points = [point for point in points if point.what.startswith(FILE_CALLS)]
-    if every == 1:
-        return [Case(story, point, when, then) for point in points for then, when in ways]
-    chosen = [point for point in points if not point.what.startswith(TRIVIAL)]
-    every = min(every, len(chosen) // 4 or 1)
-    chosen = chosen[offset % every :: every]
-    turns = itertools.islice(itertools.cycle(ways), offset, None)
-    return [Case(story, point, when, then) for point, (then, when) in zip(chosen, turns)]
+    return [Case(story, point, when, then) for point in points for then, when in ways]
+
+
+def sample(found: Found, whens: Sequence[str], each: int, offset: int = 0) -> list[Case]:
+    """So many points of each story, each in one way, the kinds of calls in turn, so that all are seen.
+
+    `offset` gives another sample. The ways take turns too.
+    """
+    seen: Counter[str] = Counter()
+    chosen = []
+    for number, (story, points) in enumerate(found.items()):
+        ways = list(itertools.product(story.recoveries, whens))
+        left = list(points)
+        random.Random(f"{offset} {story.key}").shuffle(left)
+        for turn in range(min(each, len(left))):
+            point = min(left, key=lambda one: (seen[one.kind], seen[f"{one.role} {one.kind}"]))
+            left.remove(point)
+            seen.update((point.kind, f"{point.role} {point.kind}"))
+            then, when = ways[(number + turn + offset) % len(ways)]
+            chosen.append(Case(story, point, when, then))
+    return chosen
 
 
 @dataclass
 class Tally:
-    """What was found and tried, for each story and role, and what went wrong."""
+    """What was found and tried, for each story and role and for each kind of call, and what went wrong."""
 
     found: Counter[str] = field(default_factory=Counter)
     tried: Counter[str] = field(default_factory=Counter)
     missed: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    kinds_tried: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
+
+    @property
+    def untried(self) -> set[str]:
+        """Kinds of calls, and stories, of which nothing was tried."""
+        return (set(self.kinds) - set(self.kinds_tried)) | (set(self.found) - set(self.tried))
+
+    def note(self, case: Case, result: object) -> None:
+        """`result`: whether the point was reached, or what was wrong."""
+        if isinstance(result, AssertionError):
+            self.failures.append(f"{case}: {result}")
+        if result is False:
+            self.missed[case.story.key] += 1
+        else:
+            self.tried[case.story.key] += 1
+            self.kinds_tried[case.point.kind] += 1
 
     def lines(self) -> list[str]:
         """A table, and its sum."""
@@ -280,40 +310,56 @@ class Tally:
             + (f", {self.missed[name]} not reached" if self.missed[name] else "")
             for name in self.found
         ]
+        kinds = [f"{kind} {self.kinds_tried[kind]} of {self.kinds[kind]}" for kind in sorted(self.kinds)]
         found, tried = sum(self.found.values()), sum(self.tried.values())
-        return [*table, f"{found} points found, {tried} tried, {len(self.failures)} wrong"]
+        total = f"{found} kill points found, {tried} tried, {len(self.failures)} wrong"
+        return [*table, "by call: " + ", ".join(kinds), total]
+
+
+def find(stories: Sequence[Story], workers: int = WORKERS) -> Found:
+    """The points of each story. AssertionError when one goes wrong undisturbed."""
+    jobs = [Job(lambda stage, s=story: find_points(s, stage), story.parameters) for story in stories]
+    found: Found = {}
+    for story, points in zip(stories, play(jobs, workers)):
+        if isinstance(points, AssertionError):
+            raise AssertionError(f"{story.key}, undisturbed: {points}") from points
+        found[story] = points
+    return found
 
 
 def run(
-    stories: Sequence[Story],
-    every: int,
+    found: Found,
+    each: int,
     workers: int = WORKERS,
     offset: int = 0,
     whens: Sequence[str] = KILLS,
     tell: Callable[[str], object] = lambda line: None,
 ) -> Tally:
-    """Find the points of each story, then play its cases."""
+    """Plays `each` cases of each story (0: all points in all ways), and again for kinds that were missed."""
+    if whens is not KILLS:
+        found = {story: [p for p in points if p.kind in FILE_CALLS] for story, points in found.items()}
     tally = Tally()
-    found = play([Job(lambda stage, s=s: find_points(s, stage), s.parameters) for s in stories], workers)
-    todo: list[Case] = []
-    for number, (story, points) in enumerate(zip(stories, found)):
-        if isinstance(points, AssertionError):
-            tally.failures.append(f"{story.key}, undisturbed: {points}")
-        else:
-            tally.found[story.key] = len(points)
-            todo += cases(story, points, every, number + offset, whens)
-    results = play([Job(lambda stage, c=c: told(c, stage, tell), c.story.parameters) for c in todo], workers)
-    for case, result in zip(todo, results):
-        if isinstance(result, AssertionError):
-            tally.failures.append(f"{case}: {result}")
-        (tally.missed if result is False else tally.tried)[case.story.key] += 1
+    for story, points in found.items():
+        tally.found[story.key] = len(points)
+        tally.kinds.update(point.kind for point in points)
+    todo = sample(found, whens, each, offset)
+    if not each:
+        todo = [case for story, points in found.items() for case in all_cases(story, points, whens)]
+    for attempt in range(3):
+        jobs = [Job(lambda stage, c=case: told(c, stage, tell), case.story.parameters) for case in todo]
+        for case, result in zip(todo, play(jobs, workers)):
+            tally.note(case, result)
+        more = sample(found, whens, 4, offset + attempt + 1) if tally.untried else []
+        todo = [case for case in more if {case.point.kind, case.story.key} & tally.untried]
     return tally
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code 0 when something was tried and nothing was wrong."""
     parser = argparse.ArgumentParser(prog="python3 -m tests.crashes.killing")
-    parser.add_argument("--every", type=int, default=8, help="each so many-th point; 1: all, in all ways")
+    parser.add_argument(
+        "--each", type=int, default=8, help="so many points of each story; 0: all, in all ways"
+    )
     parser.add_argument("--offset", type=int, default=0, help="which of them")
     parser.add_argument("--workers", type=int, default=WORKERS)
     parser.add_argument("--errors", action="store_true", help="do not kill, let the call fail")
@@ -322,7 +368,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [story for story in STORIES if all(_is_meant(story, word) for word in options.story)]
     begin = time.monotonic()
     whens = ERRORS if options.errors else KILLS
-    tally = run(chosen, options.every, options.workers, options.offset, whens, print_now)
+    found = find(chosen, options.workers)
+    tally = run(found, options.each, options.workers, options.offset, whens, print_now)
     for failure in tally.failures:
         print("WRONG", failure.partition("\n")[0])
     print("\n".join(tally.lines()), f"in {time.monotonic() - begin:.0f} s")

@@ -24,7 +24,7 @@ from .stage import Job, Stage, play
 
 CALLS = ("fsync", "rename", "renameat", "unlink", "unlinkat", "flock", "write", "vfork")
 CHOSEN = [STORIES[number] for number in (0, 1, 9)]
-PER_CALL = 10_000 if os.environ.get("CRASHES_EVERY") == "1" else 1
+PER_CALL = 10_000 if os.environ.get("CRASHES_ALL") == "1" else 1
 
 
 def can_trace(directory: Path) -> bool:

@@ -38,6 +38,11 @@ class Point:
     index: int
     what: str = ""
 
+    @property
+    def kind(self) -> str:
+        """The call's name."""
+        return self.what.partition(" ")[0]
+
 
 class Victim(Node):
     """A node run under `hook`. `row` is its record in the cloud."""
@@ -163,7 +168,10 @@ class Victim(Node):
 
         `reason`: an operator's, whose disable must stand; None: the row must be enabled.
         """
-        found = [] if self.wait_for_quiet() else ["a helper is still at work"]
+        if not wait_for(lambda: self.is_quiet() and not self._record_complaints(), 30.0):
+            found = [] if self.is_quiet() else ["a helper is still at work"]
+        else:
+            found = []
         found += self._row_complaints(reason)
         time.sleep(stays)
         found += [f"later: {text}" for text in self._row_complaints(reason)]
