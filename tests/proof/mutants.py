@@ -251,7 +251,7 @@ MUTANTS = (
         "lost",
         (
             "reconciler",
-            "        processes.end(_predecessors(record, processes.me(), generation, also), TAKE_OVER_GRACE)\n",
+            "        processes.end(_predecessors(record, mine, clock.now(), also), TAKE_OVER_GRACE)\n",
             "        pass\n",
         ),
     ),

@@ -117,7 +117,7 @@ def tasks(*, is_long: bool, goal: int) -> list[Task]:
     """What CI searches, or what takes an hour. The long ones first, so that both cores end together."""
     if is_long:
         chosen = [Task(bounds, limit=goal // 16) for bounds in MIDDLE]
-        size, count = goal // 160, 8
+        size, count = goal // 160, 4
     else:
         chosen = [Task(bounds, limit=18_000 if bounds.is_quick else 4_000) for bounds in MIDDLE]
         size, count = 2_500, 2
