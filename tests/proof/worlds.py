@@ -119,7 +119,7 @@ def tasks(*, is_long: bool, goal: int) -> list[Task]:
         chosen = [Task(bounds, limit=goal // 16) for bounds in MIDDLE]
         size, count = goal // 160, 4
     else:
-        chosen = [Task(bounds, limit=18_000 if bounds.is_quick else 4_000) for bounds in MIDDLE]
+        chosen = [Task(bounds, limit=16_000 if bounds.is_quick else 4_000) for bounds in MIDDLE]
         size, count = 2_500, 2
     chosen += [Task(bounds) for bounds in SMALL]
     for bounds in (WILD, WILD_AND_REAL):
