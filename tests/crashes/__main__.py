@@ -17,7 +17,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 AT_ONCE = 3
-LONGEST_FIRST = ("kills", "system_calls", "bad_records")
+LONGEST_FIRST = ("kills", "system_calls", "bad_records", "stopped")
 
 
 def test_files() -> list[Path]:
@@ -40,14 +40,16 @@ def main(arguments: Sequence[str]) -> int:
     """Exit code 0 when every file passed."""
     if "--all" in arguments:
         os.environ["CRASHES_ALL"] = "1"
-    begin, failed = time.monotonic(), []
+    begin, failed, counts = time.monotonic(), [], []
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for done in as_completed([pool.submit(run, path) for path in test_files()]):
             path, code, output, seconds = done.result()
             print(f"---- {path.name}, {seconds:.0f} s\n{output}", flush=True)
+            counts += [line for line in output.splitlines() if " found, " in line]
             if code != 0:
                 failed.append(path.name)
     verdict = f"{', '.join(failed)} FAILED" if failed else "all right"
+    print(*counts, sep="\n")
     print(f"crashes: {verdict}, {time.monotonic() - begin:.0f} s")
     return 1 if failed else 0
 
