@@ -168,7 +168,7 @@ class Victim(Node):
 
         `reason`: an operator's, whose disable must stand; None: the row must be enabled.
         """
-        if not wait_for(lambda: self.is_quiet() and not self._record_complaints(), 30.0):
+        if not wait_for(lambda: self.is_quiet() and not self._record_complaints(), 60.0):
             found = [] if self.is_quiet() else ["a helper is still at work"]
         else:
             found = []
