@@ -197,7 +197,7 @@ class Victim(Node):
             if not name.endswith(LASTING_FILES) and ".bad-" not in name:
                 found.append(f"left in the state directory: {name}")
         for name in sorted(os.listdir(self.run_dir)):
-            if not name.endswith((".pid", ".lock")):
+            if not name.endswith((".pid", ".lock", ".notes")):
                 found.append(f"left in the run directory: {name}")
         if len(self.daemons()) != 1:
             found.append(f"daemons: {self.daemons()}")
