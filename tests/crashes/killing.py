@@ -128,6 +128,8 @@ def late_writes(victim: Victim) -> None:
 def stopped_with_a_late_disable(victim: Victim) -> None:
     late_writes(victim)
     victim.act("stop")
+    # On a busy machine a stop ends before its helper has sent anything, and a start would end the helper.
+    assert wait_for(lambda: bool(victim.record().attempts), 20)
 
 
 # what happens

@@ -83,7 +83,6 @@ def test_a_second_stop_replaces_a_helper_once_it_is_overdue(patient: Victim) -> 
     let_its_time_pass(patient)
     patient.act("stop")
     assert wait_for(lambda: not is_running(pid))
-    assert patient.wait_for_quiet()
-    assert patient.row.disabled
+    assert wait_for(lambda: patient.row.disabled, 60.0)
     patient.act("start")
     assert patient.complaints() == []
