@@ -201,12 +201,12 @@ class Guard:
         if finish.ending == BLOCKED:
             return Conclusion(False, f"the record cannot be used: {finish.text}")
         if self.policy.enable_on_start and OURS in (finish.status, record.known.status):
-            return Conclusion(False, f"the host is still disabled by our own marker: {finish.text}")
+            return Conclusion(False, f"still disabled by our own marker: {finish.text}")
         if FOREIGN in (finish.status, self._read_now(record)):
             return Conclusion(False, f"a disable that enable_reasons lists is still in effect: {finish.text}")
         is_in_doubt = any(a.kind == DISABLE and not a.is_presumed for a in record.attempts)
         if self.policy.enable_on_start and is_in_doubt:
-            return Conclusion(False, f"a disable of ours may be in effect, the row is unread: {finish.text}")
+            return Conclusion(False, f"a disable of ours may be in effect: {finish.text}")
         if finish.status == NONE:
             return Conclusion(True, f"the cloud has no row for host {self.policy.host!r} yet", True)
         return Conclusion(

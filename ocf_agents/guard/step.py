@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Union
 
 from ocf_agents.guard import attempts
-from ocf_agents.guard.reading import DONE, TO_SEND, TO_WAIT_FOR_UP, TO_WATCH, Decision, Seen, Trouble
-from ocf_agents.guard.record import UNKNOWN, Attempt, Instant, Record
+from ocf_agents.guard.reading import DONE, TO_SEND, TO_WAIT, TO_WAIT_FOR_UP, TO_WATCH, Decision, Seen, Trouble
+from ocf_agents.guard.record import DISABLE, ENABLE, UNKNOWN, Attempt, Instant, Record
 from ocf_agents.guard.row import APPLIED, REFUSED, Answer, Row
 from ocf_agents.guard.verdict import NONE, Policy
 
@@ -220,7 +220,8 @@ def _caveat(state: State, row: Row | None, now: Instant) -> str:
 def _after_decision(state: State, event: Considered) -> tuple[State, Effect]:
     decision, now = event.decision, event.now
     state = _listen(state, now)
-    state = replace(state, status=decision.status, text=decision.verdict.why)
+    text = state.text if _is_held_back(state, decision) else ""  # what went wrong with the request before
+    state = replace(state, status=decision.status, text=text or decision.verdict.why)
     if decision.do == TO_SEND and decision.attempt:
         return state, Send(decision.attempt)
     if decision.do == DONE or (decision.do == TO_WATCH and state.is_foreground):
@@ -240,6 +241,11 @@ def _after_decision(state: State, event: Considered) -> tuple[State, Effect]:
 def _listen(state: State, now: Instant) -> State:
     """Notes whether the API has let our time pass without a word."""
     return replace(state, is_unheard=now.seconds - state.looked_at >= state.policy.api_timeout)
+
+
+def _is_held_back(state: State, decision: Decision) -> bool:
+    """Whether a request is due, and one that was sent before must be waited for."""
+    return decision.do == TO_WAIT and decision.verdict.do in (DISABLE, ENABLE) and not state.trouble
 
 
 def _wait_for_up(state: State, now: Instant) -> tuple[State, Effect]:

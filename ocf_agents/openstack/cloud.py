@@ -97,6 +97,11 @@ class Cloud:
         self._connection: Any = None
         self._compute: Compute | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """True when the configuration has been read."""
+        return self._connection is not None
+
     def open(self) -> None:
         """Read the configuration. Raises Failure; ImportError without openstacksdk."""
         if self._connection is not None:
@@ -124,7 +129,7 @@ class Cloud:
     def login(self) -> None:
         """Have a token: two requests (Keystone's version, a token), none while one is good."""
         session = self._connection.session
-        session.auth.get_access(session)
+        self.redact.hide(session.auth.get_access(session).auth_token or "")
 
     def compute(self) -> Compute:
         """The compute service: one request (Nova's version) until Nova has told its version."""
@@ -211,6 +216,9 @@ def connect(region: Any) -> Any:  # noqa: ANN401
     connection = Connection(config=region)
     session = connection.session
     session.session.trust_env = False  # neither proxies nor CA bundles nor .netrc (case 48)
+    session.redirect = (
+        False  # keystoneauth would take the password, or the token, along to wherever it is sent
+    )
     return connection
 
 

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import base64
+import html
+import json
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import quote, quote_plus
 
 LONGEST = 400
-LONGEST_WAIT = 86400.0
+LONGEST_WAIT = 300.0  # a host must not stay as it is for a day because of one header
 PERMANENT = (401, 403, 406)
 HINTS = {
     401: "check the credentials",
@@ -16,6 +20,7 @@ HINTS = {
     404: "check the URL",
     406: "microversion 2.53 (Nova of Pike) or later is needed",
 }
+UNKNOWN_ISSUER = (2, 18, 19, 20, 21)  # of OpenSSL's codes those that another CA file may heal
 # Of keystoneauth and openstacksdk: what is configured cannot be right.
 MISTAKES = {
     "ConfigException",
@@ -38,6 +43,9 @@ WORDS = (
 )
 
 
+STRANGE = (TypeError, AttributeError, LookupError, ValueError, RecursionError)
+
+
 class Failure(Exception):
     """No usable answer.
 
@@ -56,14 +64,35 @@ class Redactor:
     """Hides secrets in a text, and makes one bounded line of it."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._secrets = sorted({secret for secret in secrets if secret}, key=len, reverse=True)
+        self._texts: list[str] = []
+        self.hide(*secrets)
+
+    def hide(self, *secrets: str) -> None:
+        """Hide these as well, from now on."""
+        texts = {text for secret in secrets if secret for text in spellings(secret)}
+        self._texts = sorted(texts.union(self._texts), key=len, reverse=True)
 
     def __call__(self, text: str) -> str:
-        for secret in self._secrets:
+        for secret in self._texts:
             text = text.replace(secret, "***")
-        text = re.sub(r"(\w+://)[^/@\s]+@", r"\1***@", text)
+        text = re.sub(r"(\w+://)[^/\s]+@", r"\1***@", text)
         line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
+
+
+def spellings(secret: str) -> set[str]:
+    """A secret as a peer may send it back: in a URL, in JSON, in a page, in Python's own words."""
+    data = secret.encode("utf-8", "surrogateescape")
+    found = {
+        secret,
+        quote(data),
+        quote(data, safe=""),
+        quote_plus(data),
+        html.escape(secret),
+        repr(secret)[1:-1],
+    }
+    found |= {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+    return found | {base64.b64encode(data).decode()}
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
@@ -103,8 +132,11 @@ def explain(error: BaseException, doing: str, *, sent: bool) -> Failure:
         return error
     reached = sent and not never_sent(error)
     status = getattr(error, "http_status", None)
+    response = getattr(error, "response", None)
+    headers = getattr(response, "headers", None) or {}
+    if "InvalidResponse" in kinds(error) and response is not None:
+        return Failure(f"{doing}: {no_token(response.status_code, headers)}", reached=reached)
     if isinstance(status, int) and status >= 300:
-        headers = getattr(getattr(error, "response", None), "headers", None) or {}
         text = advise(status, f"{doing}: answered {status}")
         return Failure(
             text, permanent=status in PERMANENT, retry_after=seconds_to_wait(headers), reached=reached
@@ -113,6 +145,13 @@ def explain(error: BaseException, doing: str, *, sent: bool) -> Failure:
         return Failure(untrusted(error, doing), permanent=True, reached=reached)
     permanent = bool(kinds(error) & MISTAKES)
     return Failure(f"{doing}: {describe(error)}", permanent=permanent, reached=reached)
+
+
+def no_token(status: int, headers: Mapping[str, str]) -> str:
+    """What Keystone answered instead of a token."""
+    if 300 <= status < 400:
+        return f"answered {status}, sent to {headers.get('Location', 'nowhere')}"
+    return f"answered {status}, but the body is no token"
 
 
 def advise(status: int, text: str) -> str:
@@ -126,8 +165,12 @@ def untrusted(error: BaseException, doing: str) -> str:
     requests = (getattr(one, "request", None) for one in chain(error))
     urls = (getattr(request, "url", None) for request in requests)
     url = str(next(filter(None, urls), doing.rpartition(" ")[2]))
-    detail = next((str(one.verify_message) for one in chain(error) if hasattr(one, "verify_message")), "")
-    return f"set cacert: the TLS certificate of {url.partition('?')[0]} is not trusted ({detail})"
+    told = next((one for one in chain(error) if hasattr(one, "verify_message")), None)
+    detail = str(getattr(told, "verify_message", "")).rstrip(".")
+    certificate = f"the TLS certificate of {url.partition('?')[0]}"
+    if getattr(told, "verify_code", 0) in (0, *UNKNOWN_ISSUER):
+        return f"set cacert: {certificate} is not trusted ({detail})"
+    return f"{detail}: {certificate} is not good"
 
 
 def describe(error: BaseException) -> str:
@@ -136,6 +179,8 @@ def describe(error: BaseException) -> str:
     for kind, words in WORDS:
         if kind in names:
             return words.format(innermost(error))
+    if isinstance(error, STRANGE):  # the libraries' own code has stumbled over what came
+        return f"the answer makes no sense ({type(error).__name__})"
     return f"{type(error).__name__}: {error}"
 
 
@@ -151,10 +196,10 @@ def innermost(error: BaseException) -> str:
 
 
 def seconds_to_wait(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """The header Retry-After, a number or a date, in seconds from now, at most a day; None without one."""
+    """The header Retry-After, a number or a date, in seconds from now; None without one."""
     text = (headers.get("Retry-After") or "").strip()
-    if text.isascii() and text.isdigit() and len(text) < 10:
-        return min(float(text), LONGEST_WAIT)
+    if text.isascii() and text.isdigit():
+        return min(float(text[:20]), LONGEST_WAIT)
     from email.utils import parsedate_to_datetime
 
     try:

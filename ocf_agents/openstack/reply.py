@@ -15,12 +15,13 @@ LARGEST = 8 << 20
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer. `body` is None when it broke off or was too large. `doing` is method and URL."""
+    """One answer. `body` is None when it broke off or `is_too_large`. `doing` is method and URL."""
 
     doing: str
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = b""
+    is_too_large: bool = False
 
     @property
     def is_success(self) -> bool:
@@ -28,6 +29,8 @@ class Reply:
 
     def json(self) -> dict[str, Any]:
         """The body as an object. Raises Failure when it is none."""
+        if self.is_too_large:
+            raise Failure(f"{self.doing}: the answer is larger than {LARGEST >> 20} MiB", reached=True)
         if self.body is None:
             raise Failure(f"{self.doing}: the answer broke off", reached=True)
         try:
@@ -35,7 +38,7 @@ class Reply:
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            what = "empty" if not self.body else "no JSON"
+            what = "empty" if not self.body else "no JSON object"
             raise Failure(f"{self.doing}: answered {self.status}, but the body is {what}", reached=True)
         return value
 
@@ -69,11 +72,12 @@ class Reply:
 def read_reply(response: Any, doing: str) -> Reply:  # noqa: ANN401 - a response of requests
     """Read the body of a streamed response and close it."""
     pieces: list[bytes] = []
-    complete = True
+    complete, size = True, 0
     try:
         for piece in response.iter_content(65536):
             pieces.append(piece)
-            if sum(map(len, pieces)) > LARGEST:
+            size += len(piece)
+            if size > LARGEST:
                 complete = False
                 break
     except Exception:  # whatever broke off the body, the status line has been read
@@ -82,6 +86,7 @@ def read_reply(response: Any, doing: str) -> Reply:  # noqa: ANN401 - a response
         response.close()
     body = b"".join(pieces)
     promised = response.headers.get("Content-Length", "")
-    if promised.isdigit() and "Content-Encoding" not in response.headers and len(body) < int(promised):
+    if promised.isdigit() and "Content-Encoding" not in response.headers and size < int(promised):
         complete = False  # urllib3 before 2 does not mind
-    return Reply(doing, response.status_code, response.headers, body if complete else None)
+    found = body if complete else None
+    return Reply(doing, response.status_code, response.headers, found, is_too_large=size > LARGEST)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from ocf_agents.guard.row import APPLIED, REFUSED, UNKNOWN, Answer, Row, Unreadable
@@ -24,16 +24,18 @@ from ocf_agents.openstack.reply import Reply, read_reply
 COMPUTE = "nova-compute"
 UUID_IDS = (2, 53)  # from here on the id is a uuid and in the path
 STUB_ROWS = (2, 69)  # from here on a row whose cell is down is shown as UNKNOWN, not left out
+LOADING = 5.0
 GRACE = 0.25  # the library's own timeout gets the first word
 UNAUTHORIZED = 401
 REQUEST_TIMEOUT = 408
+T = TypeVar("T")
 
 
 class ComputeRows:
     """The row of one service on one host, read and written through openstacksdk.
 
-    `timeout` seconds, at most a minute, bound each call, with everything that it takes. Not for use by
-    several threads.
+    `timeout` seconds, at most a minute, bound each call, with everything that it takes but the loading
+    of openstacksdk, which a busy machine may take `LOADING` seconds for. Not for use by several threads.
     """
 
     def __init__(
@@ -43,7 +45,7 @@ class ComputeRows:
         self.timeout = min(timeout, float(LONGEST_CALL))
         self._cloud: Cloud | None = None
         self._redact = Redactor([settings.password or ""])
-        self._left: list[Errand[Reply]] = []
+        self._left: list[Errand[Any]] = []
 
     def read(self) -> Row | None:
         """The row; None when Nova knows no such service. The match is exact. Raises Unreadable."""
@@ -71,14 +73,15 @@ class ComputeRows:
         return bool(self._left)
 
     def _write(self, row_id: str, body: dict[str, str]) -> Answer:
-        order = Order("PUT", f"/os-services/{quote(row_id, safe='')}", {"json": body})
+        order = Order("PUT", "/os-services", {"json": body}, f"/{quote(row_id, safe='')}")
         try:
             reply = self._request(order)
             answer = judge(reply, body)
         except Failure as failure:
             outcome = UNKNOWN if failure.reached else REFUSED
             answer = Answer(outcome, failure.text, failure.retry_after, failure.permanent)
-        return Answer(answer.outcome, self._redact(answer.text), answer.retry_after, answer.permanent)
+        text = f"{self._redact(answer.text)}, row {row_id}"  # last, for it is long and tells people little
+        return Answer(answer.outcome, text, answer.retry_after, answer.permanent)
 
     def _row(self, reply: Reply) -> Row | None:
         services = reply.json().get("services")
@@ -95,47 +98,62 @@ class ComputeRows:
     def _request(self, order: Order) -> Reply:
         """One request, bounded. Raises Failure."""
         cloud = self._cloud = self._cloud or Cloud(self.settings, self.timeout)
-        deadline = time.monotonic() + self.timeout
-        errand: Errand[Reply] = Errand(lambda errand: carry(errand, cloud, order, deadline))
         try:
-            reply = errand.run(self.timeout + GRACE)
+            if not cloud.is_open:
+                self._run(Errand(lambda errand: prepare(errand, cloud)), max(self.timeout, LOADING), order)
+            deadline = time.monotonic() + self.timeout
+            errand: Errand[Reply] = Errand(lambda errand: carry(errand, cloud, order, deadline))
+            return self._run(errand, self.timeout, order)
+        except Failure as failure:
+            if failure.permanent:  # read what may be mended meanwhile
+                self._cloud = None
+            raise
+        finally:
+            self._redact = cloud.redact
+
+    def _run(self, errand: Errand[T], seconds: float, order: Order) -> T:
+        """What the errand brings within `seconds`. Raises Failure."""
+        try:
+            return errand.run(seconds + GRACE)
         except Overrun as overrun:
             self._cloud = None  # its thread may still hold it
             self._left += [errand] * order.is_write
-            raise Failure(
-                f"{overrun.doing}: no answer within {self.timeout:g} s", reached=overrun.sent
-            ) from None
-        except Failure as failure:
-            self._cloud = None if failure.permanent else cloud  # read what may be mended meanwhile
+            raise Failure(f"{overrun.doing}: no answer within {seconds:g} s", reached=overrun.sent) from None
+        except Failure:
             raise
         except Exception as error:  # a fault of ours must not be worse than an API that is down
             raise Failure(f"{errand.doing}: {type(error).__name__}", reached=errand.is_sent) from None
-        finally:
-            self._redact = cloud.redact
-        return reply
 
 
 @dataclass(frozen=True)
 class Order:
-    """One request to Nova; `options` are openstacksdk's."""
+    """One request to Nova; `options` are openstacksdk's. `name` ends the path, and is left out in texts."""
 
     method: str
     path: str
     options: Mapping[str, Any]
+    name: str = ""
 
     @property
     def is_write(self) -> bool:
         return self.method != "GET"
 
 
+def prepare(errand: Errand[None], cloud: Cloud) -> None:
+    """Load openstacksdk and read the cloud's configuration; no request is sent. Raises Failure."""
+    errand.doing = "reading the cloud's configuration"
+    try:
+        cloud.open()
+    except Exception as error:
+        raise explain(error, errand.doing, sent=False) from None
+
+
 def carry(errand: Errand[Reply], cloud: Cloud, order: Order, deadline: float) -> Reply:
     """Log in, find Nova, pass the gate, send, read. Whatever goes wrong becomes a Failure."""
     try:
-        errand.doing = "reading the cloud's configuration"
-        cloud.open()
         errand.doing = f"logging in at {cloud.auth_url}"
         cloud.login()
-        errand.doing = f"finding the compute service in the catalog of {cloud.auth_url}"
+        errand.doing = "finding the compute service"
         compute = cloud.compute()
         errand.doing = f"{order.method} {compute.url}{order.path}"
         cloud.hang_up()
@@ -144,7 +162,9 @@ def carry(errand: Errand[Reply], cloud: Cloud, order: Order, deadline: float) ->
         if reply.status == UNAUTHORIZED:
             cloud.forget_token()
             if not order.is_write:
+                asking, errand.doing = errand.doing, f"logging in at {cloud.auth_url}"
                 cloud.login()
+                errand.doing = asking
                 reply = send(errand, compute, order, deadline)
         return reply
     except Exception as error:
@@ -159,7 +179,7 @@ def send(errand: Errand[Reply], compute: Compute, order: Order, deadline: float)
     if left <= 0:  # openstacksdk bears with a Nova that does not tell its version, for as long as that took
         raise Failure(f"{compute.url}: no answer in time")
     response = compute.adapter.request(
-        order.path,
+        order.path + order.name,
         order.method,
         endpoint_override=compute.url,
         microversion=microversion(compute.newest),

@@ -119,7 +119,11 @@ class ComputeApi:
         for region in self.regions.values():
             region.listener.start()
             region.nova.origin = region.listener.origin
-            self.keystone.endpoints.append(Endpoint("compute", "nova", region.name, region.url))
+        self.keystone.endpoints += self.endpoints()
+
+    def endpoints(self) -> list[Endpoint]:
+        """Where the catalog says that each region's Nova is."""
+        return [Endpoint("compute", "nova", region.name, region.url) for region in self.regions.values()]
 
     def close(self) -> None:
         """Stop listening; nothing that waits is applied any more."""

@@ -306,6 +306,25 @@ def test_a_wrong_token_gives_401(nova: Client) -> None:
     assert reply.headers["www-authenticate"].startswith("Keystone uri=")
 
 
+def test_a_write_with_a_wrong_token_gives_401_and_changes_nothing(nova: Client) -> None:
+    body = {"status": "disabled", "disabled_reason": "x"}
+    reply = nova.send("PUT", f"/os-services/{nova.row()['id']}", body, token="nonsense")
+    assert reply.status == 401
+    assert reply.headers["www-authenticate"].startswith("Keystone uri=")
+    assert nova.row()["status"] == "enabled"
+
+
+def test_the_catalog_names_the_interface_and_the_region_of_each_endpoint(nova: Client) -> None:
+    reply = nova.authenticate(nova.access.password)
+    catalog = reply.body["token"]["catalog"]
+    (compute,) = [service for service in catalog if service["type"] == "compute"]
+    assert "public" in {endpoint["interface"] for endpoint in compute["endpoints"]}
+    for endpoint in compute["endpoints"]:
+        assert endpoint["interface"] in ("public", "internal", "admin")
+        assert endpoint["region"] == endpoint["region_id"] != ""
+        assert endpoint["url"].startswith("http")
+
+
 def test_a_wrong_password_gives_401(nova: Client) -> None:
     reply = nova.authenticate("not the password")
     assert reply.status == 401

@@ -7,33 +7,38 @@ import ssl
 from datetime import datetime, timedelta, timezone
 from ipaddress import ip_address
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 LIFETIME = timedelta(days=1)
+NAMES = ("localhost", "127.0.0.1")
 
 
 class Authority:
-    """An authority whose certificate is in `folder`/ca.pem, and one server certificate of it.
+    """An authority whose certificate is in `folder`/ca.pem, and the server certificates that it signs.
 
     Needs the package cryptography, which openstacksdk brings along.
     """
 
-    def __init__(
-        self, folder: Path, *, names: tuple[str, ...] = ("localhost",), address: str = "127.0.0.1"
-    ) -> None:
+    def __init__(self, folder: Path) -> None:
         self.ca_file = folder / "ca.pem"
-        self._server_file = folder / "server.pem"
-        authority_key, server_key = new_key(), new_key()
-        authority = sign("Test authority", authority_key, None, authority_key, ())
-        server = sign("Test server", server_key, authority, authority_key, (*names, address))
-        self.ca_file.write_bytes(as_pem(authority))
-        self._server_file.write_bytes(as_pem(server) + key_as_pem(server_key))
-        self._server_file.chmod(0o600)
+        self._folder = folder
+        self._key = new_key()
+        self._certificate = sign("Test authority", self._key, None, self._key, ())
+        self.ca_file.write_bytes(as_pem(self._certificate))
 
-    def server_context(self) -> ssl.SSLContext:
-        """What a server of this authority speaks."""
+    def server_context(self, names: tuple[str, ...] = NAMES, *, age: timedelta = LIFETIME) -> ssl.SSLContext:
+        """What a server of this authority speaks, with a certificate for these names and addresses.
+
+        It is `age` old, of two days that it is good for.
+        """
+        key = new_key()
+        certificate = sign("Test server", key, self._certificate, self._key, names, age)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self._server_file)
+        with NamedTemporaryFile(dir=self._folder, suffix=".pem") as file:  # mode 0600
+            file.write(as_pem(certificate) + key_as_pem(key))
+            file.flush()
+            context.load_cert_chain(file.name)
         return context
 
 
@@ -44,22 +49,29 @@ def new_key() -> Any:  # noqa: ANN401 - the package may be missing where types a
     return ec.generate_private_key(ec.SECP256R1())
 
 
-def sign(subject: str, key: Any, issuer: Any, issuer_key: Any, names: tuple[str, ...]) -> Any:  # noqa: ANN401
+def sign(
+    subject: str,
+    key: Any,  # noqa: ANN401
+    issuer: Any,  # noqa: ANN401
+    issuer_key: Any,  # noqa: ANN401
+    names: tuple[str, ...],
+    age: timedelta = LIFETIME,
+) -> Any:  # noqa: ANN401
     """A certificate of `subject`; without an issuer it signs itself and may sign others."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
     from cryptography.x509.oid import NameOID
 
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)])
-    now = datetime.now(timezone.utc)
+    begin = datetime.now(timezone.utc) - age
     builder = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(issuer.subject if issuer else name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - LIFETIME)
-        .not_valid_after(now + LIFETIME)
+        .not_valid_before(begin)
+        .not_valid_after(begin + 2 * LIFETIME)
         .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(

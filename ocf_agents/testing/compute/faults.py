@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable
 
 from ocf_agents.testing.compute.exchange import Request, Response
@@ -105,6 +105,27 @@ def not_json(*, applied: bool = True, code: int = 200) -> Fault:
 def empty(*, applied: bool = True, code: int = 200) -> Fault:
     """An answer without a body."""
     return Fault(applies=int(applied), answer=Response(code, b""))
+
+
+def wrong_json(value: object, *, applied: bool = True, code: int = 200) -> Fault:
+    """JSON, and not what was asked for."""
+    body = b"null" if value is None else value
+    return Fault(applies=int(applied), answer=Response(code, body))
+
+
+def huge(size: int = 10 << 20) -> Fault:
+    """The right answer, with blanks behind it that make it `size` bytes longer."""
+    return Fault(rewrite=lambda answer: replace(answer, body=answer.payload() + b" " * size))
+
+
+def and_then(work: Callable[[], object]) -> Fault:
+    """Applied and answered; `work` is done between the two, as when a token ends just then."""
+
+    def rewrite(answer: Response) -> Response:
+        work()
+        return answer
+
+    return Fault(rewrite=rewrite)
 
 
 def half_a_body(*, applied: bool = True) -> Fault:

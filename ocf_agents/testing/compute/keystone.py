@@ -14,12 +14,17 @@ from typing import Any
 from ocf_agents.testing.compute.exchange import Request, Response
 
 DOMAIN = {"id": "default", "name": "Default"}
+INTERFACES = ("public", "internal", "admin")
 UNAUTHORIZED = "The request you have made requires authentication."
 
 
 @dataclass
 class Account:
-    """Who may log in, and as what. Change the fields to rotate a password or to take a role away."""
+    """Who may log in, and as what. Change the fields to rotate a password or to take a role away.
+
+    `lifetime` is a token's, in seconds. `token_mark` is how each begins: a text to look for where no
+    token may be.
+    """
 
     username: str = "admin"
     password: str = "secret"  # noqa: S105 - the embedded cloud's own
@@ -29,16 +34,22 @@ class Account:
     credential_secret: str = "app-secret"  # noqa: S105
     roles: list[str] = field(default_factory=lambda: ["admin", "member", "reader"])
     lifetime: float = 3600.0
+    token_mark: str = ""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One service in one region, as the catalog shows it."""
+    """One service in one region, as the catalog shows it; without `interface` it is all three of them."""
 
     kind: str
     name: str
     region: str
     url: str
+    interface: str = ""
+
+    @property
+    def interfaces(self) -> tuple[str, ...]:
+        return (self.interface,) if self.interface else INTERFACES
 
 
 class KeystoneApi:
@@ -102,7 +113,7 @@ class KeystoneApi:
         request.body = None
         if not self._is_known(identity, scope):
             return failure(401, UNAUTHORIZED, "Unauthorized")
-        token = uuid.uuid4().hex
+        token = self.account.token_mark + uuid.uuid4().hex
         with self._lock:
             self._tokens[token] = (time.monotonic() + self.account.lifetime, list(self.account.roles))
         return Response(201, {"token": self._describe()}, {"X-Subject-Token": token, "Vary": "X-Auth-Token"})
@@ -144,11 +155,15 @@ class KeystoneApi:
             "roles": [
                 {"id": uuid.uuid5(uuid.NAMESPACE_DNS, role).hex, "name": role} for role in self.account.roles
             ],
-            "catalog": [self._service(kind, name) for kind, name in self._kinds()],
+            "catalog": self.catalog(),
             "issued_at": stamp(now),
             "expires_at": stamp(now + timedelta(seconds=self.account.lifetime)),
             "audit_ids": [uuid.uuid4().hex[:22]],
         }
+
+    def catalog(self) -> list[dict[str, Any]]:
+        """The services and their endpoints, as a token shows them."""
+        return [self._service(kind, name) for kind, name in self._kinds()]
 
     def _kinds(self) -> list[tuple[str, str]]:
         return list(dict.fromkeys((endpoint.kind, endpoint.name) for endpoint in self.endpoints))
@@ -164,7 +179,7 @@ class KeystoneApi:
             }
             for endpoint in self.endpoints
             if endpoint.kind == kind
-            for interface in ("public", "internal", "admin")
+            for interface in endpoint.interfaces
         ]
         return {
             "id": uuid.uuid5(uuid.NAMESPACE_URL, kind).hex,

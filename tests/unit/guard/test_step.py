@@ -197,6 +197,16 @@ def test_the_last_look_is_one_and_not_at_the_very_end_where_all_others_are(retry
     assert effect.ending == TOO_LATE
 
 
+def test_a_start_that_waits_for_what_it_has_sent_says_what_became_of_it() -> None:
+    """A look in between shows our own disable still, which alone would be no reason to fail."""
+    state, _ = step(START, Settled(replace(RECORD, known=Known(OURS, 5)), Answer(IN_DOUBT, "502"), NOW))
+    state, _ = step(state, seen(OUR_ROW))
+    due = Decision(TO_WAIT, Verdict("enable", "the disable is ours"), OURS)
+    _, effect = step(state, Considered(RECORD, due, Instant("boot-1", 1110.0)))
+    assert isinstance(effect, Finish)
+    assert effect.text == "502"
+
+
 @pytest.mark.parametrize("retry_after", [None, 1.0, 1e6])
 def test_no_pause_goes_past_the_last_look(retry_after: float | None) -> None:
     now = Instant("boot-1", 1107.0)

@@ -288,6 +288,36 @@ def test_a_wrong_password_is_permanent_and_read_again_once_mended(api: ComputeAp
     assert rows.read() is not None
 
 
+@pytest.mark.parametrize("code", [301, 302, 307, 308])
+def test_keystone_sends_nobody_elsewhere(api: ComputeApi, rows: ComputeRows, code: int) -> None:
+    with ComputeApi() as elsewhere:
+        there = f"{elsewhere.auth_url}/auth/tokens"
+        api.fail(faults.redirect(there, code), service="identity", times=None)
+        text = unreadable(rows).text
+        assert text == f"logging in at {api.auth_url}: answered {code}, sent to {there}"
+        assert elsewhere.count() == 0
+    api.heal()
+    assert rows.read() is not None
+
+
+@pytest.mark.parametrize("code", [301, 302, 307, 308])
+def test_novas_versions_send_nobody_elsewhere(api: ComputeApi, rows: ComputeRows, code: int) -> None:
+    with ComputeApi() as elsewhere:
+        elsewhere.keystone.check = lambda request: None  # type: ignore[method-assign]
+        elsewhere.add(HOST)
+        api.fail(faults.redirect(f"{elsewhere.compute.origin}/v2.1", code), path="/v2.1$", times=None)
+        assert rows.read() is not None
+        assert elsewhere.count() == 0
+
+
+@pytest.mark.parametrize("fault", [faults.wrong_json([]), faults.not_json(), faults.empty()])
+def test_keystone_that_answers_no_token_is_said(api: ComputeApi, rows: ComputeRows, fault: Fault) -> None:
+    api.fail(fault, service="identity", times=None)
+    text = unreadable(rows).text
+    assert text.startswith(f"logging in at {api.auth_url}: ")
+    assert "no token" in text or "makes no sense" in text
+
+
 def test_a_missing_path_of_keystone_names_the_url(api: ComputeApi, make_rows: MakeRows) -> None:
     rows = make_rows(auth_url=f"{api.identity.origin}/v2.0")  # case 43
     assert f"{api.identity.origin}/v2.0" in unreadable(rows).text

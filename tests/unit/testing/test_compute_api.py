@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from ocf_agents.testing.compute.keystone import Endpoint
 from ocf_agents.testing.compute_api import ComputeApi, Fault, ServiceRow, faults
 
 TIMED_OUT = (TimeoutError, socket.timeout)  # one and the same from Python 3.10 on
@@ -194,6 +195,42 @@ def test_answers_that_are_no_rows(api: ComputeApi, nova: Nova, row: ServiceRow) 
     assert stub == [{"binary": "nova-compute", "host": "n1", "status": "UNKNOWN"}]
     assert [one["id"] for one in twins] == [row.id, "ffffffff" + row.id[8:]]
     assert [one["id"] for one in healthy] == [row.id]
+
+
+@pytest.mark.parametrize("value", [None, [], {"services": None}, "x", 5])
+def test_json_that_is_no_row(api: ComputeApi, nova: Nova, value: object) -> None:
+    api.fail(faults.wrong_json(value))
+    status, body = nova.send("GET", "/v2.1/os-services")
+    assert (status, json.loads(body)) == (200, value)
+
+
+def test_a_huge_answer_is_the_right_one_and_blanks(api: ComputeApi, nova: Nova, row: ServiceRow) -> None:
+    api.fail(faults.huge(1 << 20))
+    body = nova.send("GET", "/v2.1/os-services")[1]
+    assert len(body) > 1 << 20
+    assert [one["id"] for one in json.loads(body)["services"]] == [row.id]
+
+
+def test_a_token_may_end_between_an_answer_and_the_next_request(
+    api: ComputeApi, nova: Nova, row: ServiceRow
+) -> None:
+    api.fail(faults.and_then(api.keystone.expire_tokens), method="GET")
+    assert nova.send("GET", "/v2.1/os-services")[0] == 200
+    assert nova.disable(row)[0] == 401
+    assert not row.disabled
+
+
+def test_an_endpoint_may_be_of_one_interface_only(api: ComputeApi) -> None:
+    api.account.token_mark = "t-"
+    api.keystone.endpoints = [
+        Endpoint("compute", "nova", "RegionOne", "http://inside/v2.1", "internal"),
+        Endpoint("compute", "nova", "RegionTwo", "http://there/v2.1"),
+    ]
+    assert Nova(api).token.startswith("t-")
+    (service,) = api.keystone.catalog()
+    shown = [(one["interface"], one["region"]) for one in service["endpoints"]]
+    everywhere = [(interface, "RegionTwo") for interface in ("public", "internal", "admin")]
+    assert shown == [("internal", "RegionOne"), *everywhere]
 
 
 def test_a_fault_hits_what_it_names_as_often_as_it_says(api: ComputeApi, nova: Nova, row: ServiceRow) -> None:
