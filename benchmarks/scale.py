@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.fleet.cloud import Capacity
+
 from benchmarks.fleet.fleet import NEVER, Case, Outcome, simulate
 from benchmarks.plot import Chart, Line, draw
+from ocf_agents.testing.compute.capacity import Capacity
 
 PLOT = Path(__file__).resolve().parents[1] / "docs" / "scale.svg"
 SETTLED = 60

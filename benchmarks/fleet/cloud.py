@@ -12,28 +12,11 @@ from dataclasses import dataclass, field
 from typing import Callable, NamedTuple
 
 from benchmarks.fleet.kernel import Proc, Signal, Simulation
+from ocf_agents.testing.compute.capacity import Capacity
 from ocf_agents.testing.compute.services import ServiceRow, Services
 
 ROUND_TRIP = 0.005
 OK, BUSY, REFUSED, SILENT = "200", "503", "refused", "no answer"
-
-
-@dataclass(frozen=True)
-class Capacity:
-    """Of one API: `workers` requests at a time, `seconds` each; `queue` more wait.
-
-    `retry_after` is what a 503 says, in seconds; None: nothing.
-    """
-
-    workers: int = 4
-    seconds: float = 0.2
-    queue: int = 40
-    retry_after: float | None = 5.0
-
-    @property
-    def rate(self) -> float:
-        """Requests per second that it can serve."""
-        return self.workers / self.seconds
 
 
 class Reply(NamedTuple):

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from benchmarks.fleet.cloud import Capacity, Cloud
+from benchmarks.fleet.cloud import Cloud
 from benchmarks.fleet.kernel import Simulation
 from benchmarks.fleet.node import Node
+from ocf_agents.testing.compute.capacity import Capacity
 
 SEED = 1
 AGE = 1000.0

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Callable
 
 from ocf_agents.testing.compute import faults
+from ocf_agents.testing.compute.capacity import Capacity
 from ocf_agents.testing.compute.exchange import Request, RequestLog
 from ocf_agents.testing.compute.faults import Fault, FaultTable, Rule
 from ocf_agents.testing.compute.keystone import Account, Endpoint, KeystoneApi
@@ -33,7 +34,7 @@ from ocf_agents.testing.compute.services import (
     Services,
 )
 
-__all__ = ["Account", "ComputeApi", "Fault", "Region", "Request", "Rule", "ServiceRow", "faults"]
+__all__ = ["Account", "Capacity", "ComputeApi", "Fault", "Region", "Request", "Rule", "ServiceRow", "faults"]
 
 
 class Region:
@@ -56,7 +57,7 @@ class ComputeApi:
     """Keystone and one Nova per region, each on a port of its own, in threads of this process.
 
     `rpc_timeout`, `down_time`, `report_interval` are Nova's own, in seconds. `tls` makes all of it
-    HTTPS. `prefix` puts Keystone under a path (`/identity`). The first region's parts are at hand
+    HTTPS. `prefix` puts Keystone under a path (`/identity`). `capacity` is of each of them. The first region's parts are at hand
     as `services`, `nova` and `compute`.
     """
 
@@ -73,13 +74,14 @@ class ComputeApi:
         rpc_timeout: float = RPC_RESPONSE_TIMEOUT,
         down_time: float = SERVICE_DOWN_TIME,
         report_interval: float = REPORT_INTERVAL,
+        capacity: Capacity | None = None,
     ) -> None:
         self.log = RequestLog()
         self.faults = FaultTable()
         self.account = account or Account()
         self.keystone = KeystoneApi(self.account)
         self.keystone.prefix = prefix
-        self._listen = {"log": self.log, "faults": self.faults, "host": host, "tls": tls}
+        self._listen = {"log": self.log, "faults": self.faults, "host": host, "tls": tls, "capacity": capacity}
         self.identity = Listener("identity", self.keystone.answer, port=port, **self._listen)  # type: ignore[arg-type]
         self.regions = {
             name: self._region(

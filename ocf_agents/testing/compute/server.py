@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import BaseServer, ThreadingTCPServer
 from typing import Any, Callable
 
+from ocf_agents.testing.compute.capacity import Capacity, Gate
 from ocf_agents.testing.compute.exchange import Request, RequestLog, Response
 from ocf_agents.testing.compute.faults import Fault, FaultTable
 
@@ -37,7 +38,9 @@ class Listener:
         host: str = "127.0.0.1",
         port: int = 0,
         tls: ssl.SSLContext | None = None,
+        capacity: Capacity | None = None,
     ) -> None:
+        self.gate = Gate(capacity)
         self.name, self.host, self.port, self.tls = name, host, port, tls
         self.answer, self.log, self.faults = answer, log, faults
         self.closing = threading.Event()
@@ -179,6 +182,19 @@ class _Handler(BaseHTTPRequestHandler):
         request = self._read()
         fault = self.listener.faults.take(request)
         self.listener.log.add(request)
+        gate = self.listener.gate
+        if not gate.enter():
+            assert gate.capacity is not None
+            self._send(request, gate.capacity.refusal(), Fault())
+            return
+        try:
+            self._pause(gate.capacity.seconds if gate.capacity else 0.0)
+            self._treat(request, fault)
+        finally:
+            if gate.capacity:
+                gate.leave()
+
+    def _treat(self, request: Request, fault: Fault) -> None:
         response = self._apply(request, fault)
         self._pause(fault.after)
         self._send(request, response, fault)
