@@ -10,13 +10,14 @@ PY = $(VENV)/bin/python
 SOURCES = ocf_agents tests benchmarks heartbeat/nova-compute
 AGENTS = heartbeat/nova-compute
 
-.PHONY: help demo test check format bench proof prove crashes crashes-all lab lab-long clean
+.PHONY: help demo test check format bench scale proof prove crashes crashes-all lab lab-long clean
 
 help:
 	@echo 'make demo      the operator'\''s story, told as it happens, in less than a minute'
 	@echo 'make test      the tests that need no root and no other machine'
 	@echo 'make check     style and types'
 	@echo 'make bench     how long monitor and stop take, beside their bounds'
+	@echo 'make scale     a thousand guards in one simulation, twenty real hosts at once, and docs/scale.svg'
 	@echo 'make proof     the guard under every order of events, within bounds (minutes; prove: an hour)'
 	@echo 'make lab       scenarios on a real Nova and a real Pacemaker (root, Debian 12)'
 	@echo 'make lab-long  the same, more often and for longer'
@@ -44,6 +45,9 @@ format: $(VENV)/.ready-check
 
 bench: $(VENV)/.ready-test
 	@$(PY) -m benchmarks
+
+scale: $(VENV)/.ready-test
+	@$(PY) -m benchmarks scale
 
 proof: $(VENV)/.ready-test
 	@$(PY) -m tests.proof all

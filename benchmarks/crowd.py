@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real hosts at once: the real agent in as many directories, one embedded API that can do little at a time."""
+"""Real hosts at once: the real agent in as many directories, one embedded API of little capacity."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ PARAMETERS = {"hold": "5s", "head_start": "2s"}
 
 @dataclass(frozen=True)
 class Turn:
-    """What one action on all hosts at once came to. `last`: seconds until each row was right (None: never)."""
+    """What one action on all hosts at once came to.
+
+    `last`: seconds until each row was right (None: never). `peak`: requests in the busiest second.
+    """
 
     action: str
     codes: list[int]
@@ -93,7 +96,7 @@ def crowd(agent: Path, directory: Path, count: int = NODES, capacity: Capacity =
 
 def bench(agent: Path, directory: Path) -> list[str]:
     """Start, stop and start all; name what went wrong."""
-    print(f"\n{NODES} real hosts at once; Keystone and Nova serve {CAPACITY.rate:.0f} requests per second each\n")
+    print(f"\n{NODES} real hosts at once; Keystone and Nova serve {CAPACITY.rate:.0f} requests/s each\n")
     failures = []
     with crowd(agent, directory) as here:
         for action in ("start", "stop", "start"):

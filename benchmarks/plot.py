@@ -38,7 +38,10 @@ class Chart:
 
     def draw(self, offset: float) -> list[str]:
         """SVG elements, so far down."""
-        parts = [f"<g transform='translate(0 {offset:.0f})'>", _text(LEFT, 22, self.title, "start", bold=True)]
+        parts = [
+            f"<g transform='translate(0 {offset:.0f})'>",
+            _text(LEFT, 22, self.title, "start", bold=True),
+        ]
         for tick in self.x_ticks:
             x = self._x(tick)
             parts += [_rule(x, TOP, x, HEIGHT - BOTTOM), _text(x, HEIGHT - BOTTOM + 18, f"{tick:g} s")]

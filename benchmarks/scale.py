@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-
-from benchmarks.fleet.fleet import NEVER, Case, Outcome, simulate
+from benchmarks.fleet.fleet import LONGEST, NEVER, Case, Outcome, simulate
 from benchmarks.plot import Chart, Line, draw
 from ocf_agents.testing.compute.capacity import Capacity
 
@@ -41,7 +40,11 @@ class Bound(NamedTuple):
             f"{outcome.mean_requests:.1f} requests of a host": outcome.mean_requests > self.requests,
             f"{outcome.peak(SETTLED)} requests in a second": outcome.peak(SETTLED) > self.peak,
         }
-        return [f"{outcome.case.action}, {outcome.case.name}: {text}" for text, is_past in found.items() if is_past]
+        return [
+            f"{outcome.case.action}, {outcome.case.name}: {text}"
+            for text, is_past in found.items()
+            if is_past
+        ]
 
 
 CASES = {
@@ -66,19 +69,37 @@ def run_all(cases: Sequence[Case]) -> list[Outcome]:
         return list(pool.map(simulate, cases))
 
 
+COLUMNS = (
+    "rows right",
+    "half after",
+    "all after",
+    "requests",
+    "peak",
+    "peak later",
+    "frozen",
+    "failed starts",
+)
+
+
 def report(outcomes: Sequence[Outcome]) -> None:
     """Print the table."""
     nodes = outcomes[0].case.nodes
-    print(f"\n{nodes} hosts at once; Keystone and Nova serve 20 requests per second each unless told otherwise\n")
-    print(f"  {'':<36}{'right':>6}{'half':>7}{'last':>7}{'requests':>10}{'peak':>7}{'later':>7}{'frozen':>8}{'failed':>8}")
-    print(f"  {'':<36}{'rows':>6}{'s':>7}{'s':>7}{'of a host':>10}{'/s':>7}{'/s':>7}{'s':>8}{'starts':>8}")
+    print(f"\n{nodes} hosts at once; Keystone and Nova serve 20 requests/s each unless told otherwise.")
+    print(
+        f"Times in seconds; requests of a host on average; peaks in requests/s, later: from {SETTLED} s on.\n"
+    )
+    print(f"  {'':<36}" + "".join(f"{name:>{len(name) + 2}}" for name in COLUMNS))
     for one in outcomes:
-        print(
-            f"  {one.case.action + ', ' + one.case.name:<36}{one.rows_right(1e9):>6}{one.right[nodes // 2]:>7.0f}"
-            f"{one.last:>7.0f}{one.mean_requests:>10.1f}{one.peak():>7}{one.peak(SETTLED):>7}"
-            f"{one.frozen():>8}{one.failed_starts:>8}",
-            flush=True,
-        )
+        name = f"{one.case.action}, {one.case.name}"
+        cells = zip(COLUMNS, _cells(one))
+        print(f"  {name:<36}" + "".join(f"{cell:>{len(head) + 2}}" for head, cell in cells), flush=True)
+
+
+def _cells(one: Outcome) -> tuple[str, ...]:
+    half = one.right[len(one.right) // 2]
+    numbers = (one.peak(), one.peak(SETTLED), one.frozen(), one.failed_starts)
+    times = (f"{one.rows_right(LONGEST)}", f"{half:.0f}", f"{one.last:.0f}", f"{one.mean_requests:.1f}")
+    return (*times, *map(str, numbers))
 
 
 def plot(outcomes: Sequence[Outcome]) -> str:

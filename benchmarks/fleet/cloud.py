@@ -122,6 +122,3 @@ class Cloud:
     def offered(self) -> Counter[int]:
         """Requests that were sent, by second."""
         return self.keystone.offered + self.nova.offered
-
-    def served(self) -> Counter[int]:
-        return self.keystone.served + self.nova.served

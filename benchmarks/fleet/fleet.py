@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All hosts stop, or start, at the same moment: what it costs, and how long it takes until each row is right."""
+"""All hosts stop, or start, at the same moment: what it costs, and when each row is right."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Outcome:
     """What came of it. Times are in seconds from the begin.
 
     `right`: when each row became right, in order (`NEVER`: not at all). `requests`: of each host.
-    `offered` and `served`: requests to both APIs, by second.
+    `offered`: requests to both APIs, by second; `served`: those that Nova has served.
     """
 
     case: Case
@@ -71,7 +71,7 @@ class Outcome:
         return sum(self.offered[second] for second in range(begin, end)) / (end - begin)
 
     def frozen(self) -> int:
-        """The longest time for which no request was served though there were some, in seconds."""
+        """The longest time, in seconds, for which Nova served nobody between two whom it did serve."""
         busy = sorted(self.served)
         return max((later - before - 1 for before, later in zip(busy, busy[1:])), default=0)
 
@@ -100,7 +100,7 @@ def simulate(case: Case) -> Outcome:
         [node.account.requests for node in nodes],
         sum(node.account.failed_starts for node in nodes),
         _since(begin, cloud.offered()),
-        _since(begin, cloud.served()),
+        _since(begin, cloud.nova.served),
     )
 
 

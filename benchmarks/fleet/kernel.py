@@ -24,7 +24,7 @@ class Simulation:
     """All events to come. `now` is in seconds. `has_jitter` False replaces each random part by its mean."""
 
     def __init__(self, seed: int, *, has_jitter: bool = True) -> None:
-        self.random = Random(seed)
+        self.random = Random(seed)  # noqa: S311 (jitter)
         self.has_jitter = has_jitter
         self.now = 1000.0
         self.hub = getcurrent()

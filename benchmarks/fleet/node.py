@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One host: its actions as `agents.guarded` does them, the service, and what Pacemaker does after a failure."""
+"""One host: its actions as `actions.guarded` does them, its service, and Pacemaker after a failure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from benchmarks.fleet.client import CloudRows
 from benchmarks.fleet.cloud import Cloud
 from benchmarks.fleet.kernel import Proc, Simulation
 from benchmarks.fleet.ports import (
+    SharedRecord,
     Silence,
     SimulatedClock,
     SimulatedDisk,
     SimulatedProcesses,
     SimulatedSpawner,
-    SharedRecord,
 )
 from ocf_agents.guard import marker
 from ocf_agents.guard.guard import Guard

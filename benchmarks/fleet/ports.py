@@ -33,7 +33,7 @@ class SimulatedClock:
 
 
 class SimulatedProcesses:
-    """As the real ones: a helper that sleeps leaves when asked, one that is busy is killed after the grace."""
+    """As the real ones: a helper that sleeps leaves when asked, a busy one is killed after the grace."""
 
     def __init__(self, proc: Proc, is_service: Callable[[Process], bool]) -> None:
         self._proc, self._is_service = proc, is_service

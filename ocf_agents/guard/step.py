@@ -33,7 +33,7 @@ minute keep it so for ever (docs/scale).
 
 SHORTEST_CAP = 5.0
 PART_OF_THE_REST = 1 / 4
-"""A start's backoff grows to this part of the time that it has left, at least to the shortest cap (seconds)."""
+"""A start's backoff grows to this part of the time that it has left, or to the shortest cap, in seconds."""
 
 # Events
 

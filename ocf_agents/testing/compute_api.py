@@ -57,8 +57,8 @@ class ComputeApi:
     """Keystone and one Nova per region, each on a port of its own, in threads of this process.
 
     `rpc_timeout`, `down_time`, `report_interval` are Nova's own, in seconds. `tls` makes all of it
-    HTTPS. `prefix` puts Keystone under a path (`/identity`). `capacity` is of each of them. The first region's parts are at hand
-    as `services`, `nova` and `compute`.
+    HTTPS. `prefix` puts Keystone under a path (`/identity`). `capacity` is what each of them can do at a
+    time. The first region's parts are at hand as `services`, `nova` and `compute`.
     """
 
     def __init__(
@@ -81,7 +81,13 @@ class ComputeApi:
         self.account = account or Account()
         self.keystone = KeystoneApi(self.account)
         self.keystone.prefix = prefix
-        self._listen = {"log": self.log, "faults": self.faults, "host": host, "tls": tls, "capacity": capacity}
+        self._listen = {
+            "log": self.log,
+            "faults": self.faults,
+            "host": host,
+            "tls": tls,
+            "capacity": capacity,
+        }
         self.identity = Listener("identity", self.keystone.answer, port=port, **self._listen)  # type: ignore[arg-type]
         self.regions = {
             name: self._region(
