@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-WIDTH, HEIGHT = 760, 300
-LEFT, RIGHT, TOP, BOTTOM = 64, 190, 40, 44
+WIDTH, HEIGHT = 860, 300
+LEFT, RIGHT, TOP, BOTTOM = 64, 260, 40, 44
 FONT = "font-family='sans-serif' font-size='13'"
 COLOURS = ("#0b5fa5", "#c2410c", "#15803d", "#7e22ce", "#525252", "#b91c1c")
 
