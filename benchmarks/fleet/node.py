@@ -107,7 +107,7 @@ class Node:
     def _start(self, proc: Proc) -> bool:
         end = self.simulation.now + TIMEOUT - MARGIN
         guard = self._guard(proc)
-        starting = guard.starting(TIMEOUT / 3)
+        starting = guard.starting(TIMEOUT / 3, TIMEOUT)
         proc.sleep(1.0)
         self.service = service = self.simulation.new_process()
         self.simulation.at(self.simulation.now + RPC_READY, lambda: self._answer(service))
