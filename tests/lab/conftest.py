@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from labkit.canary import Watch
 from labkit.cloud import Cloud
 from labkit.cluster import Cluster
 from labkit.compute import CONFIG
@@ -17,6 +18,7 @@ from labkit.lab import Lab
 from labkit.node import Node
 from labkit.report import Entry, table
 from labkit.resource import STATE_DIR, Resource
+from labkit.settings import AGENT_PASSWORD
 from labkit.tap import Tap
 from words import HOLD, OPERATIONS
 
@@ -56,20 +58,34 @@ def node1(lab: Lab) -> Node:
     return lab.node("node1")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def watch(lab: Lab) -> Iterator[Watch]:
+    """Looks for the agents' secrets in the nodes' processes, from the first story to the last."""
+    watch = Watch(lab.cluster.nodes, [AGENT_PASSWORD.encode()])
+    watch.start()
+    yield watch
+    watch.stop()
+
+
 @pytest.fixture(scope="session")
-def _configured(lab: Lab, node1: Node) -> Iterator[Resource]:
-    """The resource, made anew for this run and taken away after it."""
-    resource = Resource("nova-compute", node1, lab.cluster, lab.control.cloud, lab.control.tap)
-    if resource.exists:
-        resource.delete()
-    node1.run("rm", "-rf", STATE_DIR)
-    parameters = {
+def parameters(lab: Lab) -> dict[str, str]:
+    """The resource's parameters, unless a story wants others."""
+    return {
         "binary": lab.nova_venv.bin("nova-compute"),
         "config": CONFIG,
         "user": lab.compute_user,
         "cloud": "lab",
         "hold": f"{HOLD}s",
     }
+
+
+@pytest.fixture(scope="session")
+def configured(lab: Lab, node1: Node, parameters: dict[str, str]) -> Iterator[Resource]:
+    """The resource, made anew for this run and taken away after it."""
+    resource = Resource("nova-compute", node1, lab.cluster, lab.control.cloud, lab.control.tap)
+    if resource.exists:
+        resource.delete()
+    node1.run("rm", "-rf", STATE_DIR)
     resource.create(parameters, OPERATIONS, "failure-timeout=20s")
     resource.start()
     wait_for("the first row", lambda: resource.cloud.row(resource.host), 60)
@@ -79,9 +95,9 @@ def _configured(lab: Lab, node1: Node) -> Iterator[Resource]:
 
 
 @pytest.fixture
-def compute(_configured: Resource, control: Control) -> Resource:
+def compute(configured: Resource, control: Control) -> Resource:
     """nova-compute under Pacemaker: running, enabled, up, nothing under way, no failure on record."""
-    resource = _configured
+    resource = configured
     control.api.start()
     resource.clean_up()
     if not resource.is_active:

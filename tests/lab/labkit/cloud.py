@@ -10,8 +10,10 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from labkit.errors import LabError
@@ -109,6 +111,12 @@ class Cloud:
         """For requests whose answer is not waited for at once."""
         return ThreadPoolExecutor()
 
+    # identity
+
+    def revoke(self, token: str) -> None:
+        """Somebody's token is good no longer."""
+        self.request("DELETE", IDENTITY, "/auth/tokens", headers={"X-Subject-Token": token})
+
     # placement
 
     def bears_disabled_trait(self, host: str) -> bool:
@@ -133,13 +141,20 @@ class Cloud:
     def get(self, service: str, path: str) -> Any:
         return self.request("GET", service, path)
 
-    def request(self, method: str, service: str, path: str, body: object = None) -> Any:
+    def request(
+        self,
+        method: str,
+        service: str,
+        path: str,
+        body: object = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> Any:
         """The answer's JSON; Refused for anything but 2xx."""
         if self._token is None:
             self._log_in()
         url = (self.auth_url if service == IDENTITY else self._catalog[service]) + path
-        headers = {"X-Auth-Token": str(self._token), **VERSIONS.get(service, {})}
-        return self._send(method, url, headers, body)[1]
+        ours = {"X-Auth-Token": str(self._token), **VERSIONS.get(service, {})}
+        return self._send(method, url, {**ours, **headers}, body)[1]
 
     def _log_in(self) -> None:
         identity = {
@@ -152,7 +167,8 @@ class Cloud:
         self._token = headers["X-Subject-Token"]
         for service in answer["token"]["catalog"]:
             for endpoint in service["endpoints"]:
-                self._catalog[service["type"]] = endpoint["url"]
+                if endpoint["interface"] == "public":
+                    self._catalog[service["type"]] = endpoint["url"]
 
     def _send(self, method: str, url: str, headers: dict[str, str], body: object) -> tuple[Any, Any]:
         data = None if body is None else json.dumps(body).encode()

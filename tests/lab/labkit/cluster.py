@@ -106,9 +106,9 @@ class Cluster:
         """The first node that is up."""
         return next(node for node in self.nodes if node.is_up)
 
-    def run(self, *argv: str) -> str:
-        """A command on some living node; its output."""
-        return self.speaker.run(*argv).stdout
+    def run(self, *argv: str, text: str = "") -> str:
+        """A command on some living node; its output. `text` is its input."""
+        return self.speaker.run(*argv, text=text).stdout
 
     def query(self, path: str) -> list[ET.Element]:
         """The CIB's elements of that XPath; none if there are none, or no cluster answers."""

@@ -21,10 +21,11 @@ DATABASES = ("keystone", "placement", "nova_api", "nova_cell0", "nova_cell1")
 
 
 class Control:
-    """What runs on the node, and how it is set up for the first time."""
+    """What runs on the node, and how it is set up for the first time. `proxy`: the address of the lab's proxy."""
 
-    def __init__(self, node: Node, venv: Venv) -> None:
+    def __init__(self, node: Node, venv: Venv, proxy: str) -> None:
         self.node = node
+        self.proxy = proxy
         self.venv = venv
         self.home = node.home
         self.settings = Settings(node.address, str(self.home))
@@ -106,7 +107,7 @@ class Control:
             nova = pool.submit(self._set_up_nova)
             self._set_up_keystone()
             self.keystone.start()
-            self._once("catalog", lambda: catalog.fill(self._log_in(), self.settings))
+            self._once("catalog-2", lambda: catalog.fill(self._log_in(), self.settings, self.proxy))
             nova.result()
             rabbit.result()
         self.api.start(wait=False)

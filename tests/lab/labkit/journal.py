@@ -17,6 +17,7 @@ RESULT = re.compile(
     STAMP + r"Result of (?P<action>\S+) operation for (?P<resource>\S+) on \S+: (?P<text>.*?) \|"
     r".* call=(?P<call>\d+) key=\S+?(?: rc=(?P<code>\d+))?$"
 )
+TOLD = re.compile(r"^\S+\((?P<resource>[^)]+)\)\[\d+\]:\s+\d{4}/\d\d/\d\d_\d\d:\d\d:\d\d (?P<line>.*)$")
 IN_PARENTHESES = re.compile(r"\((.*)\)$")
 
 
@@ -69,6 +70,13 @@ class Journal:
                 if result and _action(result).end == action.end and int(result["call"]) == action.call:
                     break
             return log.tell()
+
+    def told(self, resource: str, since: int = 0) -> list[str]:
+        """The lines that the agent of a resource wrote into the cluster's log: `LEVEL: text`."""
+        with open(self.log, "rb") as log:
+            log.seek(since)
+            lines = log.read().decode("utf-8", "replace").splitlines()
+        return [match["line"] for match in map(TOLD.match, lines) if match and match["resource"] == resource]
 
     def actions(self, resource: str, since: int = 0) -> list[Action]:
         """The finished actions of a resource that were logged after `since`, cancelled monitors left out."""

@@ -16,12 +16,15 @@ from labkit.errors import LabError, wait_for
 from labkit.layout import REPO, Layout, is_open
 from labkit.network import Network
 from labkit.node import CHECKOUT, OFFERED, Node
+from labkit.proxy import Proxy
 from labkit.service import Service
+from labkit.settings import KEYSTONE, NOVA
 from labkit.venv import Venv
 
-CONTROL = "control"
+CONTROL, PROXY = "control", "proxy"
 CONTRACT_HOST = "contract1"
-ADDRESSES = {CONTROL: "10.99.0.200", "node1": "10.99.0.1", "node2": "10.99.0.2"}
+NODES = ("node1", "node2")
+ADDRESSES = {CONTROL: "10.99.0.200", PROXY: "10.99.0.201", "node1": "10.99.0.1", "node2": "10.99.0.2"}
 
 
 class Lab:
@@ -33,9 +36,8 @@ class Lab:
         self.network = Network(layout.prefix, ADDRESSES)
         self.nova_venv = Venv(layout.cache, "nova")
         self.test_venv = Venv(layout.cache, "test")
-        self.control = Control(Node(layout, self.network, CONTROL), self.nova_venv)
-        names = [name for name in ADDRESSES if name != CONTROL]
-        self.cluster = Cluster([Node(layout, self.network, name, FOLDERS) for name in names])
+        self.control = Control(Node(layout, self.network, CONTROL), self.nova_venv, ADDRESSES[PROXY])
+        self.cluster = Cluster([Node(layout, self.network, name, FOLDERS) for name in NODES])
 
     @classmethod
     def of_environment(cls, environ: Mapping[str, str] = os.environ) -> Lab:
@@ -56,7 +58,13 @@ class Lab:
         for node in self.nodes:
             if node.name == name:
                 return node
-        raise LabError(f"no node {name}: there are {', '.join(ADDRESSES)}")
+        raise LabError(f"no node {name}: there are {', '.join(node.name for node in self.nodes)}")
+
+    def proxy(self) -> Proxy:
+        """A new proxy in front of the cloud, at its address on the switch; not started."""
+        address = self.control.node.address
+        upstreams = {"keystone": (address, KEYSTONE), "nova-api": (address, NOVA)}
+        return Proxy(self.network, PROXY, upstreams, self.control.home / "log" / "network.jsonl")
 
     # up and down
 

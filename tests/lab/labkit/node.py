@@ -210,13 +210,19 @@ class Node:
         return ["nsenter", f"--target={self._living()}", *ENTER_ALL, "--", *argv]
 
     def run(
-        self, *argv: str, check: bool = True, timeout: float = 120, environ: Mapping[str, str] | None = None
+        self,
+        *argv: str,
+        check: bool = True,
+        timeout: float = 120,
+        environ: Mapping[str, str] | None = None,
+        text: str = "",
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command in the node. Raises LabError with its words if it fails and must not."""
+        """Run a command in the node; `text` is its input. Raises LabError with its words if it fails and must
+        not."""
         done = subprocess.run(
             self.entering(*argv),
             check=False,
-            stdin=subprocess.DEVNULL,
+            input=text,
             capture_output=True,
             text=True,
             timeout=timeout,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import signal
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,19 @@ class Resource:
         change = f'<op id="{op.get("id")}" timeout="{timeout}"/>'
         self.cluster.run("cibadmin", "--modify", f"--xml-text={change}")
 
+    def set_parameters(self, parameters: dict[str, str]) -> Action:
+        """Other parameters in the place of all that it has, at once; returns Pacemaker's reload of it.
+
+        They go through a pipe: one of them is a secret.
+        """
+        mark = self.journal.mark()
+        [old] = self.cluster.query(f"//primitive[@id='{self.name}']/instance_attributes")
+        new = ET.Element("instance_attributes", id=old.get("id", ""))
+        for name, value in parameters.items():
+            ET.SubElement(new, "nvpair", id=f"{self.name}-{name}", name=name, value=value)
+        self.cluster.run("cibadmin", "--replace", "--xml-pipe", text=ET.tostring(new, "unicode"))
+        return self.wait_for_action("reload-agent", mark)
+
     def clean_up(self) -> None:
         """Forget its failures; returns once Pacemaker has nothing left to do."""
         self.cluster.run("crm_resource", f"--resource={self.name}", "--cleanup")
@@ -108,6 +122,11 @@ class Resource:
         """What happened in this story on its node, good monitors and probes left out."""
         done = self.journal.actions(self.name, self.mark)
         return [a for a in done if a.name in ("start", "stop") or (a.name == "monitor" and a.code != 0)]
+
+    @property
+    def told(self) -> list[str]:
+        """What its agent wrote into the cluster's log in this story."""
+        return self.journal.told(self.name, self.mark)
 
     def wait_for_action(self, name: str, mark: int, timeout: float = 90) -> Action:
         """The first finished action of that name that was logged after `mark`, whatever its result."""

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 PASSWORD = "labpass"
 REGION = "RegionOne"
 AGENT_USER = "ocf-agents"  # what the agents log in as: admin on one project, nothing else
+AGENT_PASSWORD = "Zaunk0enig-im-Schilf"  # nobody else's: it is searched for everywhere (see `canary`)
 
 KEYSTONE, NOVA, PLACEMENT, RABBIT, MYSQL = 5000, 8774, 8778, 5672, 3306
 
@@ -41,6 +42,10 @@ class Settings:
     @property
     def placement_url(self) -> str:
         return f"http://{self.address}:{PLACEMENT}"
+
+    def behind(self, proxy: str) -> Settings:
+        """The same cloud as it is reached through a proxy at that address."""
+        return replace(self, address=proxy)
 
     @property
     def transport_url(self) -> str:
@@ -94,6 +99,7 @@ class Settings:
                 "database": {"connection": self.database("nova_cell1")},
                 "keystone_authtoken": {
                     "service_type": "compute",
+                    "token_cache_time": -1,  # else a revoked token is good for five minutes more
                     "www_authenticate_uri": self.auth_url,
                     **self.login("nova"),
                 },
@@ -125,6 +131,16 @@ class Settings:
         """A user of our own: guest may only come from the loopback."""
         return f"listeners.tcp.1 = 0.0.0.0:{RABBIT}\ndefault_user = lab\ndefault_pass = {PASSWORD}\n"
 
+    def agent_login(self) -> dict[str, str]:
+        """The agents' parameters, in the place of `cloud`, that lead them to the catalog's admin endpoint."""
+        return {
+            "auth_url": self.auth_url,
+            "username": AGENT_USER,
+            "password": AGENT_PASSWORD,
+            "project_name": "service",
+            "interface": "admin",
+        }
+
     def clouds(self) -> str:
         """clouds.yaml of the agents."""
         return f"""\
@@ -134,7 +150,7 @@ clouds:
     auth:
       auth_url: {self.auth_url}
       username: {AGENT_USER}
-      password: {PASSWORD}
+      password: {AGENT_PASSWORD}
       project_name: service
       user_domain_id: default
       project_domain_id: default

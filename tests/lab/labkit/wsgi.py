@@ -24,6 +24,11 @@ from socketserver import ThreadingMixIn
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
+PEER = "X-Lab-Peer"
+"""Header of a request that came through the lab's proxy: who sent it there."""
+
+PEER_VARIABLE = "HTTP_" + PEER.upper().replace("-", "_")
+
 Application = Callable[[dict[str, Any], Callable[..., Any]], Any]
 
 
@@ -42,7 +47,7 @@ class Recorder:
         request = f"{os.getpid()}-{next(self.ids)}"
         query = environ.get("QUERY_STRING")
         begin = {
-            "peer": environ["REMOTE_ADDR"],
+            "peer": environ.get(PEER_VARIABLE) or environ["REMOTE_ADDR"],
             "agent": environ.get("HTTP_USER_AGENT", ""),
             "method": environ["REQUEST_METHOD"],
             "path": environ["PATH_INFO"] + (f"?{query}" if query else ""),
