@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The network between the agent and the cloud delays, drops and repeats. Nova and Pacemaker are real.
 
-One stop and one start take half a minute with a real nova-compute, so that a story has one network
-fault at the stop and others at the start that follows. The agent has its credentials as parameters here (in the
-other stories from clouds.yaml): `test_secrets.py` looks for them.
+One stop and one start take half a minute with a real nova-compute, so that a story has faults at the stop and
+others at the start that follows. The agent has its credentials as parameters here (in the other stories
+from clouds.yaml); `test_secrets.py` looks for them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from labkit.report import Entry
 from labkit.resource import Resource
 from words import LONG, assert_disabled_by_us, assert_in_service, assert_stays_in_service
 
-API_TIMEOUT = 2
+API_TIMEOUT = 3
 HOLD = 6
 """Seconds for which the network may keep a request, but where a story keeps one for longer (LONG_HOLD)."""
 
@@ -34,11 +34,12 @@ STOP_WITHIN = 15
 """Seconds: head_start (3 s), what nova-compute takes to end by itself (5 s), and the machine's pace."""
 
 START_WITHIN = 40
-"""Seconds: what nova-compute takes to be up (14 s), two requests without an answer, and the machine's pace."""
+"""Seconds: nova-compute is up after 14 s, two requests get no answer, and the machine has its pace."""
 
 LONGEST_START = 58
 """Seconds: the agent ends by itself within Pacemaker's timeout (60 s), whatever the network does."""
 
+UNANSWERED = r"INFO: %s sent: unknown after \d\.\d+ s: PUT http\S+: no answer (in time|within 3 s)$"
 WORDS = "maintenance, ticket 815 (Åsa)"
 
 
@@ -97,7 +98,7 @@ def test_late_disables_land_after_the_enable(network: Proxy, compute: Resource, 
     assert_stays_in_service(compute, LONG_HOLD)
 
     assert [p.kind for p in writes(network, compute)] == [DISABLE, DISABLE, ENABLE, ENABLE, ENABLE]
-    assert_told(compute, 2, r"INFO: disable sent: unknown after 2\.\d+ s: PUT http\S+: no answer in time")
+    assert_told(compute, 2, UNANSWERED % "disable")
     assert_told(compute, 3, r"INFO: enable sent: applied after ")
     assert_asked(network, compute, story, at_most=55)
 
@@ -114,8 +115,8 @@ def test_answers_and_a_request_are_lost(network: Proxy, compute: Resource, story
     assert_stays_in_service(compute, HOLD)
 
     assert [p.kind for p in writes(network, compute)] == [DISABLE, ENABLE, ENABLE]
-    assert_told(compute, 1, r"INFO: disable sent: unknown after 2\.\d+ s: PUT http\S+: no answer in time")
-    assert_told(compute, 2, r"INFO: enable sent: unknown after 2\.\d+ s: PUT http\S+: no answer in time")
+    assert_told(compute, 1, UNANSWERED % "disable")
+    assert_told(compute, 2, UNANSWERED % "enable")
     assert_asked(network, compute, story, at_most=40)
 
 
@@ -179,8 +180,9 @@ def test_operator_disables_while_our_disable_is_under_way(
     story.notes.append("told by the helper of the stop, and by the start, with their words")
     assert_asked(network, compute, story, at_most=25)
 
+    wait_for("the row to be up", lambda: compute.row.is_up, 60, every=0.5)
     compute.cloud.enable(compute.host)
-    assert_in_service(compute)
+    soon_in_service(compute)
 
 
 @pytest.mark.skipif(not LONG, reason="LAB_LONG=1")
@@ -217,8 +219,9 @@ def test_whatever_the_network_does(network: Proxy, compute: Resource, story: Ent
             assert not row.is_enabled
             assert row.reason == WORDS or remembered(compute) == WORDS
         if is_attended:
+            wait_for("the row to be up", lambda: compute.row.is_up, 60, every=0.5)
             compute.cloud.enable(compute.host)
-        assert_in_service(compute)
+        soon_in_service(compute)
         assert "Traceback" not in "\n".join(compute.told)
         asked = network.of(compute.node.address, compute.since)
         most, slowest = max(most, len(asked)), max(slowest, *(a.seconds for a in compute.actions))
@@ -256,7 +259,7 @@ def assert_started(compute: Resource, within: float = START_WITHIN) -> Action:
 
 
 def assert_undone(compute: Resource, rule: Rule, times: int) -> str:
-    """Let a disable land on the enabled row; the helper that start has left undoes it. Says how long it took."""
+    """Let a disable land on the enabled row; the helper that start left undoes it. Says after how long."""
     rule.let_go()
     landed: Arrival = rule.landed(times)
     wait_for("the late disable in the row", lambda: not compute.row.is_enabled, 10)

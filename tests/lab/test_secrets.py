@@ -8,7 +8,6 @@ from labkit.canary import Watch, files_with, is_pacemakers_own
 from labkit.cluster import Cluster
 from labkit.lab import Lab
 from labkit.resource import Resource
-from labkit.settings import AGENT_PASSWORD
 
 CLOUDS = "etc/openstack/clouds.yaml"
 CHECKOUT = "lab/checkout/"

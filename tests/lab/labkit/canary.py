@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks for a secret where none belongs: while the stories run in processes, after them on the nodes' disks."""
+"""Looks for secrets where none belong: in processes while the stories run, on the nodes' disks after them."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from typing import Any
 from labkit.cloud import IDENTITY, Cloud
 from labkit.settings import AGENT_PASSWORD, AGENT_USER, PASSWORD, REGION, Settings
 
-
 INTERFACES = ("public", "internal")
 
 

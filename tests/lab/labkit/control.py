@@ -21,7 +21,7 @@ DATABASES = ("keystone", "placement", "nova_api", "nova_cell0", "nova_cell1")
 
 
 class Control:
-    """What runs on the node, and how it is set up for the first time. `proxy`: the address of the lab's proxy."""
+    """What runs on the node, and how it is set up for the first time. `proxy`: the address of the proxy."""
 
     def __init__(self, node: Node, venv: Venv, proxy: str) -> None:
         self.node = node

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The network between the agents and the cloud, as bad as a story wants it.
 
-An HTTP proxy with an address of its own on the switch, in front of keystone and of nova-api. It runs in threads
-of the stories' process, so that a story can say at any moment what becomes of the next request: a `Rule`. What
-no rule speaks of goes through. Only the agents of `test_network.py` come this way (auth_url, and the catalog's
-admin endpoint); nova-compute, the other stories and the cloud itself do not.
+An HTTP proxy with an address of its own on the switch, in front of keystone and of nova-api. It runs in
+threads of the stories' process, so that a story can say at any moment what becomes of the next request: a
+`Rule`. What no rule speaks of goes through. Only the agents of `test_network.py` come this way (auth_url, and
+the catalog's admin endpoint); nova-compute, the other stories and the cloud itself do not.
 
 What came, what was done with it, and each time that the cloud got it is in `Proxy.passages`, and in the file
 network.jsonl beside the cloud's own request logs, in the order of its happening.
@@ -36,7 +36,7 @@ LONGEST = 600.0
 
 @dataclass(frozen=True)
 class Arrival:
-    """The cloud got a request at `at` and had answered it at `end` (epoch seconds); status 0: it broke off."""
+    """The cloud got a request at `at`, had answered it at `end` (epoch seconds); status 0: it has not."""
 
     at: float
     end: float
