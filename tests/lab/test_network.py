@@ -13,6 +13,7 @@ import random
 import re
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import pytest
 from labkit import proxy as fates
@@ -40,6 +41,7 @@ LONGEST_START = 58
 """Seconds: the agent ends by itself within Pacemaker's timeout (60 s), whatever the network does."""
 
 UNANSWERED = r"INFO: %s sent: unknown after \d\.\d+ s: PUT http\S+: no answer (in time|within 3 s)$"
+LEFT = r"WARNING: a late disable of ours replaced somebody's own \(reason '%s', read \S+\); it is left"
 WORDS = "maintenance, ticket 815 (Åsa)"
 
 
@@ -155,77 +157,55 @@ def test_operator_disables_while_our_disable_is_under_way(
 ) -> None:
     """Kept back; a person disables for maintenance; ours lands on their words. Left to them, and told."""
     kept = network.rule(DISABLE, fates.late)
-    mark = compute.journal.mark()
-    compute.set_role("Stopped")
-    sent = kept.wait_until_caught()
-    compute.cloud.disable(compute.host, WORDS)
-    stop = compute.wait_for_action("stop", mark)
-    assert stop.code == 0
-    assert stop.seconds < STOP_WITHIN
-    assert compute.row.reason == WORDS
-    wait_for("their reason on record", lambda: remembered(compute) == WORDS, 10)
-
-    kept.let_go()
-    landed = kept.landed()
-    wait_for("our marker in the row", lambda: compute.row.reason != WORDS, 10)
-    story.notes.append(f"ours landed {landed.at - sent.begin:.1f} s after it was sent, and is left")
-    wait_for("the helper to tell", lambda: any("a late disable" in line for line in compute.told), 10)
-    assert_started(compute)
+    with compute.cloud.elsewhere() as person:  # Nova answers them when the compute is back
+        mark = compute.journal.mark()
+        compute.set_role("Stopped")
+        sent = kept.wait_until_caught()
+        person.submit(compute.cloud.disable, compute.host, WORDS)
+        stop = compute.wait_for_action("stop", mark)
+        assert (stop.code, compute.row.reason) == (0, WORDS)
+        assert stop.seconds < STOP_WITHIN
+        wait_for("their reason on record", lambda: remembered(compute) == WORDS, 10)
+        landed = land_on_their_words(compute, kept)
+        story.notes.append(f"ours landed {landed - sent.begin:.1f} s after it was sent")
+        assert_started(compute)
     compute.settle(HOLD + 40)
     assert_disabled_by_us(compute, within=0)
     assert remembered(compute) == WORDS
     assert [p.kind for p in writes(network, compute)] == [DISABLE], "nothing of ours enables it"
-    left = r"WARNING: a late disable of ours replaced somebody's own \(reason '%s', read \S+\); it is left"
-    assert_told(compute, 2, left % re.escape(WORDS))
-    story.notes.append("told by the helper of the stop, and by the start, with their words")
+    assert_told(compute, 2, LEFT % re.escape(WORDS))
+    story.notes.append("left, and told by the helper of the stop and by the start, with their words")
     assert_asked(network, compute, story, at_most=25)
 
-    wait_for("the row to be up", lambda: compute.row.is_up, 60, every=0.5)
-    compute.cloud.enable(compute.host)
-    soon_in_service(compute)
+    enable_by_hand(compute)
+
+
+def land_on_their_words(compute: Resource, kept: Rule) -> float:
+    """Our disable lands on a person's; returns when, once the helper of the stop has told."""
+    kept.let_go()
+    landed = kept.landed()
+    wait_for("our marker in the row", lambda: compute.row.reason != WORDS, 10)
+    wait_for("the helper to tell", lambda: any("a late disable" in line for line in compute.told), 15)
+    return landed.at
 
 
 @pytest.mark.skipif(not LONG, reason="LAB_LONG=1")
+@pytest.mark.parametrize("network", [LONG_HOLD], indirect=True, ids=["long hold"])
 def test_whatever_the_network_does(network: Proxy, compute: Resource, story: Entry) -> None:
     """Stop and start under faults by chance, many rounds; LAB_SEED replays them."""
     seed = int(os.environ.get("LAB_SEED") or time.time())
     rounds = int(os.environ.get("LAB_ROUNDS") or 30)
     story.notes.append(f"LAB_SEED={seed}, {rounds} rounds")
-    print(story.notes[-1])
     chance, slowest, most = random.Random(seed), 0.0, 0
     for number in range(rounds):
+        plan = Round.by(chance)
+        print(f"LAB_SEED={seed} round {number}: {plan}", flush=True)
         compute.forget()
-        before = len(compute.decisions)
-        plan = [(kind, chance.choice(FATES), chance.uniform(1, HOLD)) for kind in chance.choices(KINDS, k=4)]
-        pause, is_attended = chance.uniform(0, 6), chance.random() < 0.2
-        print(f"round {number}: {[(k, f.__name__, round(s, 1)) for k, f, s in plan]}, {pause:.1f} s,"
-              f" operator: {is_attended}", flush=True)  # fmt: skip
-        for kind, fate, delay in plan:
-            network.rule(kind, fate, delay=delay)
-        assert_stopped(compute)
-        if is_attended:
-            with compute.cloud.elsewhere() as operator:
-                operator.submit(compute.cloud.disable, compute.host, WORDS)
-                wait_for("the operator's words", lambda: compute.row.reason == WORDS, 10)
-                time.sleep(pause)
-                assert_started(compute, LONGEST_START)
-        else:
-            time.sleep(pause)
-            assert_started(compute, LONGEST_START)
-        network.clear()
-        compute.settle(HOLD + 60)
-        if is_attended and any(d["read"] == "foreign" for d in compute.decisions[before:]):
-            row = compute.row
-            assert not row.is_enabled
-            assert row.reason == WORDS or remembered(compute) == WORDS
-        if is_attended:
-            wait_for("the row to be up", lambda: compute.row.is_up, 60, every=0.5)
-            compute.cloud.enable(compute.host)
-        soon_in_service(compute)
-        assert "Traceback" not in "\n".join(compute.told)
+        play(plan, network, compute)
         asked = network.of(compute.node.address, compute.since)
+        assert len(asked) <= 100, "\n".join(map(str, asked))
+        assert_told(compute, 0, "ERROR")
         most, slowest = max(most, len(asked)), max(slowest, *(a.seconds for a in compute.actions))
-        assert len(asked) <= 80, list(map(str, asked))
     story.notes.append(f"at most {most} requests in a round, no action over {slowest:.1f} s")
 
 
@@ -242,6 +222,72 @@ FATES: tuple[fates.Fate, ...] = (
     fates.unavailable,
     fates.gateway_timeout,
 )
+
+
+class Fault(NamedTuple):
+    """What becomes of the next request of a kind; one that is kept back is so for `delay` seconds."""
+
+    kind: str
+    fate: fates.Fate
+    delay: float
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.fate.__name__} {self.delay:.1f} s"
+
+
+class Round(NamedTuple):
+    """Some faults, the seconds between stop and start, and whether a person disables the host meanwhile."""
+
+    faults: list[Fault]
+    pause: float
+    is_attended: bool
+
+    @classmethod
+    def by(cls, chance: random.Random) -> Round:
+        kinds = chance.choices(KINDS, k=4)
+        faults = [Fault(kind, chance.choice(FATES), chance.uniform(1, LONG_HOLD)) for kind in kinds]
+        return cls(faults, chance.uniform(0, 6), chance.random() < 0.2)
+
+    def __str__(self) -> str:
+        person = ", a person disables" if self.is_attended else ""
+        return f"{', '.join(map(str, self.faults))}; {self.pause:.1f} s{person}"
+
+
+def play(plan: Round, network: Proxy, compute: Resource) -> None:
+    """One round; everything that was kept back has landed at its end."""
+    for kind, fate, delay in plan.faults:
+        network.rule(kind, fate, delay=delay)
+    generation = compute.record["generation"]
+    assert_stopped(compute)
+    with compute.cloud.elsewhere() as person:
+        if plan.is_attended:
+            person.submit(compute.cloud.disable, compute.host, WORDS)
+            wait_for("their words in the row", lambda: compute.row.reason == WORDS, 10)
+        time.sleep(plan.pause)
+        assert_started(compute, LONGEST_START)
+    compute.settle(LONG_HOLD + 60)
+    network.clear()
+    if plan.is_attended:
+        assert_respected(compute, generation)
+        enable_by_hand(compute)
+    soon_in_service(compute)
+
+
+def assert_respected(compute: Resource, generation: int) -> None:
+    """The person's disable is in effect, or known, if it was ever read since that generation."""
+    if any(d["read"] == "foreign" and d["generation"] > generation for d in compute.decisions):
+        row = compute.row
+        assert not row.is_enabled
+        assert WORDS in (row.reason, remembered(compute))
+
+
+def enable_by_hand(compute: Resource) -> None:
+    """A person enables. Nova believes the last process' report for a minute, and Placement misses an enable
+    before the present one's first: wait for that."""
+    reported = compute.row.updated_at
+    wait_for("nova-compute to report", lambda: compute.row.updated_at != reported, 60, every=0.5)
+    compute.cloud.enable(compute.host)
+    soon_in_service(compute)
 
 
 def assert_stopped(compute: Resource) -> Action:
