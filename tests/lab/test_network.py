@@ -30,15 +30,15 @@ API_TIMEOUT = 3
 HOLD = 6
 """Seconds for which the network may keep a request, but where a story keeps one for longer (LONG_HOLD)."""
 
-LONG_HOLD = 30
+LONG_HOLD, CHANCE_HOLD = 60, 30
 STOP_WITHIN = 15
 """Seconds: head_start (3 s), what nova-compute takes to end by itself (5 s), and the machine's pace."""
 
-START_WITHIN = 40
-"""Seconds: nova-compute is up after 14 s, two requests get no answer, and the machine has its pace."""
-
-LONGEST_START = 58
+START_WITHIN = 58
 """Seconds: the agent ends by itself within Pacemaker's timeout (60 s), whatever the network does."""
+
+TWO_UNANSWERED = 20
+"""Seconds from the first of two enables without an answer to the end of the start: 6 s, and the pauses."""
 
 UNANSWERED = r"INFO: %s sent: unknown after \d\.\d+ s: PUT http\S+: no answer (in time|within 3 s)$"
 LEFT = r"WARNING: a late disable of ours replaced somebody's own \(reason '%s', read \S+\); it is left"
@@ -88,7 +88,9 @@ def network(route: Route, compute: Resource, request: pytest.FixtureRequest) -> 
 
 
 @pytest.mark.parametrize("network", [LONG_HOLD], indirect=True, ids=["long hold"])
-def test_late_disables_land_after_the_enable(network: Proxy, compute: Resource, story: Entry) -> None:
+def test_late_disables_land_after_the_enable(
+    network: Proxy, route: Route, compute: Resource, story: Entry
+) -> None:
     """The first disable is kept until after the enable, the second one applied and repeated after it."""
     kept, repeated = network.rule(DISABLE, fates.late), network.rule(DISABLE, fates.repeated)
     assert_stopped(compute)
@@ -97,22 +99,25 @@ def test_late_disables_land_after_the_enable(network: Proxy, compute: Resource, 
     assert_in_service(compute)
     for what, rule, times in (("late", kept, 1), ("repeated", repeated, 2)):
         story.notes.append(f"{what} disable {assert_undone(compute, rule, times)}")
-    assert_stays_in_service(compute, LONG_HOLD)
-
     assert [p.kind for p in writes(network, compute)] == [DISABLE, DISABLE, ENABLE, ENABLE, ENABLE]
     assert_told(compute, 2, UNANSWERED % "disable")
     assert_told(compute, 3, r"INFO: enable sent: applied after ")
+    route.with_hold(HOLD)  # both have landed: nothing more to wait for
+    assert_stays_in_service(compute, HOLD)
     assert_asked(network, compute, story, at_most=55)
 
 
 def test_answers_and_a_request_are_lost(network: Proxy, compute: Resource, story: Entry) -> None:
     """The disable is applied, its answer lost; the first enable is lost, the second one's answer too."""
     network.rule(DISABLE, fates.answer_lost)
-    network.rule(ENABLE, fates.lost)
+    first = network.rule(ENABLE, fates.lost)
     network.rule(ENABLE, fates.answer_lost)
     assert_stopped(compute)
     assert_disabled_by_us(compute)
-    assert_started(compute)
+    start = assert_started(compute)
+    took = start.end - first.caught[0].begin
+    story.notes.append(f"the start ends {took:.1f} s after its first enable")
+    assert took < TWO_UNANSWERED
     soon_in_service(compute)
     assert_stays_in_service(compute, HOLD)
 
@@ -190,7 +195,7 @@ def land_on_their_words(compute: Resource, kept: Rule) -> float:
 
 
 @pytest.mark.skipif(not LONG, reason="LAB_LONG=1")
-@pytest.mark.parametrize("network", [LONG_HOLD], indirect=True, ids=["long hold"])
+@pytest.mark.parametrize("network", [CHANCE_HOLD], indirect=True, ids=["hold"])
 def test_whatever_the_network_does(network: Proxy, compute: Resource, story: Entry) -> None:
     """Stop and start under faults by chance, many rounds; LAB_SEED replays them."""
     seed = int(os.environ.get("LAB_SEED") or time.time())
@@ -245,7 +250,7 @@ class Round(NamedTuple):
     @classmethod
     def by(cls, chance: random.Random) -> Round:
         kinds = chance.choices(KINDS, k=4)
-        faults = [Fault(kind, chance.choice(FATES), chance.uniform(1, LONG_HOLD)) for kind in kinds]
+        faults = [Fault(kind, chance.choice(FATES), chance.uniform(1, CHANCE_HOLD)) for kind in kinds]
         return cls(faults, chance.uniform(0, 6), chance.random() < 0.2)
 
     def __str__(self) -> str:
@@ -264,8 +269,8 @@ def play(plan: Round, network: Proxy, compute: Resource) -> None:
             person.submit(compute.cloud.disable, compute.host, WORDS)
             wait_for("their words in the row", lambda: compute.row.reason == WORDS, 10)
         time.sleep(plan.pause)
-        assert_started(compute, LONGEST_START)
-    compute.settle(LONG_HOLD + 60)
+        assert_started(compute)
+    compute.settle(CHANCE_HOLD + 60)
     network.clear()
     if plan.is_attended:
         assert_respected(compute, generation)
@@ -297,10 +302,10 @@ def assert_stopped(compute: Resource) -> Action:
     return stop
 
 
-def assert_started(compute: Resource, within: float = START_WITHIN) -> Action:
+def assert_started(compute: Resource) -> Action:
     start = compute.start()
     assert start.code == 0, start
-    assert start.seconds < within
+    assert start.seconds < START_WITHIN
     return start
 
 
