@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -75,12 +76,14 @@ class Watch:
             self.found.add(where)
 
 
-def files_with(secrets: Iterable[bytes], folder: Path) -> Iterator[str]:
-    """The files below that hold one of the secrets, by their paths there."""
+def files_with(secrets: Iterable[bytes], folder: Path, but: str = "") -> Iterator[str]:
+    """The files below that hold one of the secrets, by their paths there; `but` is left out."""
     wanted = re.compile(b"|".join(map(re.escape, secrets)))
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.is_symlink() and wanted.search(path.read_bytes()):
-            yield str(path.relative_to(folder))
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not but or Path(parent, name) != folder / but]
+        for path in (Path(parent, name) for name in names):
+            if path.is_file() and not path.is_symlink() and wanted.search(path.read_bytes()):
+                yield str(path.relative_to(folder))
 
 
 def is_pacemakers_own(path: str, folder: Path, secrets: Iterable[bytes]) -> bool:
