@@ -20,7 +20,7 @@ from labkit.report import Entry, table
 from labkit.resource import STATE_DIR, Resource
 from labkit.settings import AGENT_PASSWORD
 from labkit.tap import Tap
-from words import HOLD, OPERATIONS
+from words import HOLD, LONG, OPERATIONS
 
 collect_ignore_glob = [] if os.environ.get("LAB") else ["test_*.py"]
 
@@ -143,6 +143,15 @@ def _evidence(item: pytest.Item) -> list[tuple[str, str]]:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[ENTRIES] = []
+    config.addinivalue_line("markers", "long: only with LAB_LONG=1")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without LAB_LONG=1 the long ones are not among the stories at all."""
+    if not LONG:
+        late = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=late)
+        items[:] = [item for item in items if item not in late]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -194,7 +194,7 @@ def land_on_their_words(compute: Resource, kept: Rule) -> float:
     return landed.at
 
 
-@pytest.mark.skipif(not LONG, reason="LAB_LONG=1")
+@pytest.mark.long
 @pytest.mark.parametrize("network", [CHANCE_HOLD], indirect=True, ids=["hold"])
 def test_whatever_the_network_does(network: Proxy, compute: Resource, story: Entry) -> None:
     """Stop and start under faults by chance, many rounds; LAB_SEED replays them."""
