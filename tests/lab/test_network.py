@@ -24,7 +24,7 @@ from labkit.lab import Lab
 from labkit.proxy import DISABLE, ENABLE, LOGIN, READ, Arrival, Passage, Proxy, Rule
 from labkit.report import Entry
 from labkit.resource import Resource
-from words import LONG, assert_disabled_by_us, assert_in_service, assert_stays_in_service
+from words import assert_disabled_by_us, assert_in_service, assert_stays_in_service
 
 API_TIMEOUT = 3
 HOLD = 6
