@@ -15,7 +15,7 @@ STAMP = r"^(?P<stamp>\w{3} \d\d \d\d:\d\d:\d\d)\.(?P<ms>\d{3}) \S+ pacemaker-(?:
 BEGUN = re.compile(STAMP + r"executing - rsc:(?P<resource>\S+) action:(?P<action>\S+) call_id:(?P<call>\d+)")
 RESULT = re.compile(
     STAMP + r"Result of (?P<action>\S+) operation for (?P<resource>\S+) on \S+: (?P<text>.*?) \|"
-    r".* call=(?P<call>\d+) key=\S+?(?: rc=(?P<code>\d+))?$"
+    r".* call=(?P<call>\d+) key=\S*_(?P<interval>\d+)(?: rc=(?P<code>\d+))?$"
 )
 TOLD = re.compile(r"^\S+\((?P<resource>[^)]+)\)\[\d+\]:\s+\d{4}/\d\d/\d\d_\d\d:\d\d:\d\d (?P<line>.*)$")
 IN_PARENTHESES = re.compile(r"\((.*)\)$")
@@ -25,7 +25,8 @@ IN_PARENTHESES = re.compile(r"\((.*)\)$")
 class Action:
     """One action and its result. `code` is None if Pacemaker has none from the agent (timed out, cancelled).
 
-    `begin` and `end` are epoch seconds; a recurring monitor's begin is not logged and equals its end.
+    `begin` and `end` are epoch seconds; a recurring monitor's begin is not logged and equals its end, and its
+    result is logged when it changes. `interval` is in milliseconds.
     """
 
     resource: str
@@ -35,6 +36,7 @@ class Action:
     code: int | None
     begin: float
     end: float
+    interval: int = 0
 
     @property
     def seconds(self) -> float:
@@ -105,7 +107,8 @@ def parse(lines: list[str]) -> list[Action]:
 def _action(result: re.Match[str]) -> Action:
     end = _epoch(result)
     code = None if result["code"] is None else int(result["code"])
-    return Action(result["resource"], int(result["call"]), result["action"], result["text"], code, end, end)
+    who, what = (result["resource"], int(result["call"])), (result["action"], result["text"])
+    return Action(*who, *what, code, end, end, int(result["interval"]))
 
 
 def _epoch(match: re.Match[str]) -> float:

@@ -105,6 +105,17 @@ class Resource:
         self.cluster.run("cibadmin", "--replace", "--xml-pipe", text=ET.tostring(new, "unicode"))
         return self.wait_for_action("reload-agent", mark)
 
+    def add_monitor(self, name: str, interval: str, level: int) -> None:
+        """One more monitor, at that OCF_CHECK_LEVEL."""
+        level_text = f'<nvpair id="{name}-level" name="OCF_CHECK_LEVEL" value="{level}"/>'
+        attributes = f'<instance_attributes id="{name}-attributes">{level_text}</instance_attributes>'
+        op = f'<op id="{name}" name="monitor" interval="{interval}" timeout="20s">{attributes}</op>'
+        path = f"//primitive[@id='{self.name}']/operations"
+        self.cluster.run("cibadmin", "--create", f"--xpath={path}", f"--xml-text={op}")
+
+    def remove_monitor(self, name: str) -> None:
+        self.cluster.run("cibadmin", "--delete", f"--xml-text=<op id='{name}'/>")
+
     def clean_up(self) -> None:
         """Forget its failures; returns once Pacemaker has nothing left to do."""
         self.cluster.run("crm_resource", f"--resource={self.name}", "--cleanup")

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A nova-compute that is there and does not work, and a healthy one while its message bus is away."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+from labkit.control import Control
+from labkit.errors import wait_for
+from labkit.journal import Action
+from labkit.report import Entry
+from labkit.resource import RECOVERY, Resource
+from labkit.settings import PASSWORD
+from words import HOLD, LONG, assert_in_service, assert_stays_in_service
+
+OUTAGE = 120 if LONG else 25
+"""Seconds for which the message bus is away."""
+
+QUICK = {"bus_timeout": "1s", "bus_misses": "3", "bus_grace": "15s"}
+
+UNBIND = """\
+import sys, amqp
+connection = amqp.Connection(sys.argv[1], userid="lab", password=sys.argv[2])
+connection.connect()
+connection.channel().queue_unbind(sys.argv[3], exchange="nova", routing_key=sys.argv[3])
+connection.close()
+"""
+
+
+@pytest.fixture
+def watched(compute: Resource, parameters: dict[str, str]) -> Iterator[Resource]:
+    """The resource with a second monitor, which asks nova-compute over the message bus every 3 s."""
+    compute.add_monitor("deep", "3s", level=10)
+    compute.set_parameters({**parameters, **QUICK})
+    wait_for("a good answer over the bus", lambda: deep_codes(compute)[-1:] == [0], 60)
+    compute.forget()
+    yield compute
+    compute.remove_monitor("deep")
+    compute.set_parameters(parameters)
+
+
+def deep_codes(compute: Resource) -> list[int | None]:
+    """The results of the monitor at level 10 in this story, where they changed."""
+    done = compute.journal.actions(compute.name, compute.mark)
+    return [action.code for action in done if action.name == "monitor" and action.interval == 3000]
+
+
+def recovered(compute: Resource, mark: int, timeout: float) -> tuple[Action, Action, Action]:
+    """The failed monitor, and the stop and start that it led to."""
+
+    def done() -> list[Action] | None:
+        actions = [a for a in compute.journal.actions(compute.name, mark) if a.name != "monitor" or a.code]
+        return actions[:3] if tuple(a.name for a in actions[:3]) == RECOVERY and actions[2].end else None
+
+    failure, stop, start = wait_for(f"the recovery of {compute.name}", done, timeout)
+    return failure, stop, start
+
+
+def test_stopped_by_a_signal(compute: Resource, story: Entry) -> None:
+    """SIGSTOP; Pacemaker recovers it."""
+    process = compute.process
+    assert process is not None
+    mark, begin = compute.journal.mark(), time.monotonic()
+    process.signal(signal.SIGSTOP)
+    failure, stop, start = recovered(compute, mark, 120)
+    assert failure.code == 1
+    assert "stopped" in (failure.reason or "")
+    assert (stop.code, start.code) == (0, 0)
+    story.notes.append(f"noticed at level 0, running again after {time.monotonic() - begin:.0f} s")
+    assert_in_service(compute)
+    assert_stays_in_service(compute, HOLD)
+
+
+def test_its_queue_is_unbound(watched: Resource, control: Control, story: Entry) -> None:
+    """It runs, reports, and no message reaches it; Pacemaker recovers it."""
+    where = f"{control.node.address}:5672"
+    mark, begin = watched.journal.mark(), time.monotonic()
+    control.node.run(control.venv.bin("python"), "-c", UNBIND, where, PASSWORD, f"compute.{watched.host}")
+    failure, stop, start = recovered(watched, mark, 120)
+    assert failure.code == 1
+    assert "message bus" in (failure.reason or ""), failure.reason
+    assert (stop.code, start.code) == (0, 0)
+    story.notes.append(f"noticed at level 10, running again after {time.monotonic() - begin:.0f} s")
+    wait_for("an answer over the bus", lambda: deep_codes(watched)[-1:] == [0], 60)
+    assert_in_service(watched)
+    assert_stays_in_service(watched, HOLD)
+
+
+def test_the_message_bus_is_away(watched: Resource, control: Control, story: Entry) -> None:
+    """RabbitMQ ends and comes back; nothing is restarted for it."""
+    control.rabbit.stop()
+    try:
+        time.sleep(OUTAGE)
+        assert watched.process is not None
+        assert 190 in deep_codes(watched), "degraded, and Pacemaker shows it"
+    finally:
+        control.rabbit.start()
+    wait_for("an answer over the bus", lambda: deep_codes(watched)[-1:] == [0], 120)
+    assert [action.name for action in watched.actions if action.name != "monitor"] == []
+    story.notes.append(f"away for {OUTAGE} s: degraded, no restart")
+    wait_for("the row to be up", lambda: watched.row.is_up, 90)
+    assert_in_service(watched)

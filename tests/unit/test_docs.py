@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the documents name exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "tests" / "lab" / "README.md"])
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+TARGET = re.compile(r"`make ([a-z][a-z-]*)`")
+QUOTED = re.compile(r"\bmutants? (\"[^|]*\")")
+
+
+def test_there_are_pages() -> None:
+    assert {"README.md", "CONTRIBUTING.md", "guard.md", "proof.md"} <= {page.name for page in PAGES}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_each_link_leads_somewhere(page: Path) -> None:
+    links = LINK.findall(page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_each_command_of_make_exists(page: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.M))
+    assert [name for name in TARGET.findall(page.read_text(encoding="utf-8")) if name not in targets] == []
+
+
+def test_each_mutant_that_is_named_exists() -> None:
+    source = (ROOT / "tests" / "proof" / "mutants.py").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "guard.md").read_text(encoding="utf-8")
+    named = [name for group in QUOTED.findall(text) for name in re.findall(r'"([^"]+)"', group)]
+    assert len(named) > 15
+    assert [name for name in named if f'"{name}"' not in source] == []
+
+
+def test_each_decision_of_the_history_is_explained() -> None:
+    from ocf_agents.guard import reading
+
+    text = (ROOT / "docs" / "guard.md").read_text(encoding="utf-8")
+    decisions = [reading.TO_SEND, reading.TO_WAIT, reading.TO_WAIT_FOR_UP, reading.TO_WATCH, reading.DONE]
+    assert [name for name in [*decisions, "overtaken", "blocked"] if f"| `{name}` |" not in text] == []
