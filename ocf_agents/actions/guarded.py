@@ -23,7 +23,9 @@ from ocf_agents.ocf.errors import (
 )
 from ocf_agents.service.command import Command
 from ocf_agents.service.process import ProcessSupervisor
-from ocf_agents.service.supervisor import GONE, ORPHANS, RUNNING, STOPPED, ZOMBIE
+from ocf_agents.service.supervisor import GONE, ORPHANS, RUNNING, STOPPED, UNIT_FAILED, ZOMBIE
+from ocf_agents.service.systemd import SystemdSupervisor, UnitProcesses
+from ocf_agents.service.unit import Units
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ FAILED = {
     STOPPED: "the process is stopped (state T), it does no work",
     ZOMBIE: "the process has died and was not yet reaped",
     ORPHANS: "the main process has died, workers of it still run",
+    UNIT_FAILED: "systemd calls the unit failed, and a process of it still runs",
 }
 
 
@@ -55,8 +58,11 @@ class GuardedService:
 
     `arguments` makes the command line from the parameters; `helpers` are programs that it starts
     for its own use and that end with it. `host_variable` tells it the parameter `host`.
-    `topic`: under which the message bus knows it.
+    `topic`: under which the message bus knows it. `unit_names`: its unit's in the distributions.
     """
+
+    units = Units()
+    """The host's units of systemd."""
 
     def __init__(
         self,
@@ -67,6 +73,7 @@ class GuardedService:
         helpers: Sequence[str] = (),
         host_variable: str = "",
         topic: str = "",
+        unit_names: Sequence[str] = (),
     ) -> None:
         self.agent = agent
         self.module = module
@@ -75,6 +82,7 @@ class GuardedService:
         self.helpers = tuple(helpers)
         self.host_variable = host_variable
         self.topic = topic
+        self.unit_names = tuple(unit_names)
 
     def actions(self) -> tuple[Action, ...]:
         """Stop's timeout leaves Nova its graceful shutdown of 180 s (case 25)."""
@@ -91,11 +99,9 @@ class GuardedService:
 
     def start(self, call: Call) -> None:
         """Starts the service, then makes the host eligible again; fails rather than leave our disable."""
-        from ocf_agents.service.process_start import check_binary
-
         self._check(call)
-        check_binary(call.values["binary"])  # what is not installed need not be configured (case 76)
         supervisor = self.supervisor(call, is_lenient=False)
+        supervisor.require_installed()  # what is not installed need not be configured (case 76)
         guard = self._wiring(call).strict()
         starting = self._intend(call, guard) if guard else None
         process = supervisor.start(call.deadline)
@@ -148,17 +154,33 @@ class GuardedService:
         pid = get("pid") or os.path.join(
             environment.run_dir, f"{self.agent}-{names.stem(environment.instance)}.pid"
         )
-        command = self.command(call, is_lenient=is_lenient)
-        return ProcessSupervisor(
-            command, pid, get("log"), run_dir=environment.run_dir, instance=names.stem(environment.instance)
-        )
+        unit = self.unit(call, is_lenient=is_lenient)
+        command = self.command(call, unit, is_lenient=is_lenient)
+        run_dir, instance = environment.run_dir, names.stem(environment.instance)
+        if unit is None:
+            return ProcessSupervisor(command, pid, get("log"), run_dir=run_dir, instance=instance)
+        processes = UnitProcesses(unit, command, pid, run_dir=run_dir, instance=instance)
+        return SystemdSupervisor(unit, processes, call.deadline, units=self.units)
 
-    def command(self, call: Call, *, is_lenient: bool = False) -> Command:
-        """What to run, as whom. Raises BadParameter unless lenient."""
+    def unit(self, call: Call, *, is_lenient: bool = False) -> str | None:
+        """The unit to run; None: a process of the agent's own. Raises BadParameter unless lenient.
+
+        A masked unit is one that nobody wants systemd to start, so `auto` does not (case 137).
+        """
+        get = call.values.lenient if is_lenient else call.values.__getitem__
+        wanted, given = get("supervisor"), get("unit")
+        if wanted == "process" or (wanted == "auto" and not self.units.is_booted()):
+            return None
+        found = self.units.find([given] if given else self.unit_names)
+        is_needed = wanted == "systemd" or given
+        return found or (str(given or self.unit_names[0]) if is_needed else None)
+
+    def command(self, call: Call, unit: str | None = None, *, is_lenient: bool = False) -> Command:
+        """What to run, as whom; a unit has arguments of its own. Raises BadParameter unless lenient."""
         get = call.values.lenient if is_lenient else call.values.__getitem__
         arguments: list[str] | None
         try:
-            arguments = self.arguments(call.values)
+            arguments = None if unit else self.arguments(call.values)
         except OcfError:
             if not is_lenient:
                 raise

@@ -10,20 +10,47 @@ from ocf_agents.actions.wiring import require_library
 from ocf_agents.ocf.agent import Call
 from ocf_agents.ocf.errors import BadArguments
 from ocf_agents.openstack.text_file import read_bytes
-from ocf_agents.service.process_start import check_binary, find_account
+from ocf_agents.service.process_start import find_account
+from ocf_agents.service.systemctl import NoAnswer, Systemctl
 
 
 def check_host(service: GuardedService, call: Call) -> None:
-    """Raises NotInstalled, PermissionDenied or BadArguments with the first thing that would stop a start."""
+    """Raises NotInstalled, PermissionDenied or BadArguments with the first thing that would stop a start.
+
+    What would not stop it and yet ends badly is a warning in the log.
+    """
     values = call.values
-    check_binary(values["binary"])
-    find_account(service.command(call))
+    service.supervisor(call, is_lenient=False).require_installed()
+    unit = service.unit(call)
+    if unit is None:
+        find_account(service.command(call))
+    _warn_of_unit(service, call, unit)
     if values["config"]:
         _check_readable("config", values["config"])
     if values["disable_on_stop"] or values["enable_on_start"]:
         require_library(sys.executable)
         _check_cloud(call)
         service.cloud_host(call)
+
+
+def _warn_of_unit(service: GuardedService, call: Call, unit: str | None) -> None:
+    """systemd and the cluster must not start the same service in turn (cases 136, 147)."""
+    units = service.units
+    found = unit or (units.find(service.unit_names) if units.is_booted() else None)
+    if found is None:
+        return
+    try:
+        state = Systemctl(call.deadline, units.programs).show(found)
+    except NoAnswer as silence:
+        call.log.warning(f"systemd does not answer: {silence}")
+        return
+    if state.is_at_boot:
+        call.log.warning(f"{found} starts at boot, before the cluster can tell: systemctl disable {found}")
+    if state.restart not in ("", "no"):
+        call.log.warning(
+            f"{found} has Restart={state.restart}: when the cluster does not run it, systemd restarts it;"
+            f" systemctl edit {found}: [Service] Restart=no"
+        )
 
 
 def _check_cloud(call: Call) -> None:

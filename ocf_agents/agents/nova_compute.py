@@ -10,6 +10,7 @@ from ocf_agents.ocf.agent import Agent
 from ocf_agents.ocf.parameters import Parameter, Path, Select, String
 from ocf_agents.openstack import parameters as openstack
 from ocf_agents.service import parameters as service
+from ocf_agents.service.unit import UnitName
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +22,23 @@ PARAMETERS = (
         Select,
         "auto",
         "What runs the service",
-        "How the service is run on this host. process: by this agent, with a pid file of its own."
-        " auto is process in this version.",
-        choices=("auto", "process"),
+        "How the service is run on this host. systemd: as its unit, which the agent starts and stops"
+        " through systemd. process: by this agent, with a pid file of its own. auto: systemd, where systemd"
+        " runs and has the unit and it is not masked, or where the parameter unit is given; else process.",
+        choices=("auto", "systemd", "process"),
+    ),
+    Parameter(
+        "unit",
+        UnitName,
+        None,
+        "The unit of systemd",
+        "The unit that runs nova-compute, with or without .service. By default nova-compute.service or"
+        " openstack-nova-compute.service, whichever exists. While the cluster runs it, a drop-in in"
+        " /run/systemd/system switches Restart= off and orders the unit before Pacemaker, so that at a"
+        " shutdown of the host the cluster stops it and not systemd. Disable the unit at boot; do not mask"
+        " it. Program, arguments, user and output are the unit's own. binary and user then say how a"
+        " nova-compute looks that somebody has started beside it, and config where the host's name is.",
+        unique_group="unit",
     ),
     Parameter("binary", Path, "/usr/bin/nova-compute", "The program", "Path of the nova-compute program."),
     Parameter(
@@ -108,6 +123,7 @@ SERVICE = GuardedService(
     helpers=("privsep-helper",),
     host_variable=HOST_VARIABLE,
     topic="compute",
+    unit_names=("nova-compute.service", "openstack-nova-compute.service"),
 )
 
 AGENT = Agent(

@@ -95,8 +95,13 @@ class ProcessSupervisor:
             return Status(GONE, None)
         if is_orphan:
             return Status(ORPHANS, found.process)
-        state = {"T": STOPPED, "Z": ZOMBIE}.get(found.state, RUNNING)
-        return Status(state, found.process, found.state == "t")
+        return status_of(found.process, found.state)
+
+    def require_installed(self) -> None:
+        """Raises NotInstalled or PermissionDenied when the binary cannot be run."""
+        from .process_start import check_binary
+
+        check_binary(self.command.binary)
 
     def start(self, deadline: Deadline, settle: float = SETTLE_SECONDS) -> ProcessId:
         """Start the service unless it runs, and return its process once it has lived for `settle` seconds.
@@ -178,6 +183,10 @@ class ProcessSupervisor:
             self.table.environ_value(pid, name) not in (None, value)
             for name, value in self.command.environment.items()
         )
+
+    def is_own_helper(self, info: Stat) -> bool:
+        """True when a helper program is ours by where it runs; a process of our own says nothing there."""
+        return False
 
     def is_anothers(self, run_id: str | None) -> bool:
         """True when the run id names another instance."""
@@ -287,6 +296,11 @@ def _instance(run_id: str | None) -> str:
     """The instance that a run id names; empty for an older one, which names none."""
     instance, slash, _ = (run_id or "").partition("/")
     return instance if slash else ""
+
+
+def status_of(process: ProcessId, state: str) -> Status:
+    """The status of a main process by its state's letter."""
+    return Status({"T": STOPPED, "Z": ZOMBIE}.get(state, RUNNING), process, state == "t")
 
 
 def tree_roots(infos: Iterable[Info]) -> list[Info]:

@@ -141,7 +141,9 @@ class Stopping:
         if self._record is not None and self._supervisor.belongs(info, self._record):
             return True
         own = {process.pid for process in self._known}
-        return info.session in own or self._has_ancestor(info, own)
+        if self._supervisor.is_own_helper(info) or info.session in own:
+            return True
+        return self._has_ancestor(info, own)
 
     def _has_ancestor(self, stat: Stat, pids: set[int]) -> bool:
         ancestor: Stat | None = stat

@@ -16,6 +16,7 @@ RUNNING = "running"
 STOPPED = "stopped"
 ZOMBIE = "zombie"
 ORPHANS = "orphans"
+UNIT_FAILED = "unit failed"
 GONE = "gone"
 
 
@@ -23,7 +24,8 @@ class Status:
     """How the service is.
 
     state: RUNNING; STOPPED (by a signal: it exists and does nothing); ZOMBIE (it died and nobody has
-    fetched its result); ORPHANS (its workers run without it); GONE (nothing of it runs).
+    fetched its result); ORPHANS (its workers run without it); UNIT_FAILED (systemd has given it up, yet
+    it runs); GONE (nothing of it runs).
     process: the one that the state is about, None when GONE. is_traced: a debugger holds it.
     """
 
@@ -52,6 +54,9 @@ if TYPE_CHECKING:
 
         def process(self) -> ProcessId | None:
             """The service's main process while it runs."""
+
+        def require_installed(self) -> None:
+            """Raises NotInstalled, PermissionDenied or BadArguments when what it runs is not here."""
 
         def start(self, deadline: Deadline, settle: float = ...) -> ProcessId:
             """Start it unless it runs; return once it has lived for `settle` seconds. Raises OcfError."""

@@ -62,6 +62,7 @@ class Node:
         self.pacemaker = Pacemaker(
             str(pin(agent, root / "agent")),
             {
+                "supervisor": "process",  # whatever this machine has
                 "binary": self.binary,
                 "user": os.geteuid(),
                 "log": root / "daemon.log",
