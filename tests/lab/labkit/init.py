@@ -10,6 +10,7 @@ The plan:
     binds      [[source, target], ...], made after the tmpfs; a missing target directory is created
     merges     [[directory, layer], ...]: a read-only layer laid over a directory
     folders    [[directory, mode, user, group], ...], made last
+    systemd    its options, if systemd is to be PID 1; none: this file only reaps
 """
 
 from __future__ import annotations
@@ -46,6 +47,39 @@ def view(plan: dict[str, list[list[str]]]) -> None:
         shutil.chown(directory, user, group)
 
 
+def give_devices() -> None:
+    """A /dev and a /sys of the node's own: systemd writes to both."""
+    new = "/run/lab/dev"
+    os.makedirs(new)
+    mount("-t", "tmpfs", "-o", "mode=755,nosuid", "lab", new)
+    for name in ("null", "zero", "full", "random", "urandom", "tty"):
+        with open(f"{new}/{name}", "x", encoding="ascii"):
+            mount("--bind", f"/dev/{name}", f"{new}/{name}")
+    for name, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        os.symlink(target, f"{new}/{name}")
+    for name, kind, options in (("shm", "tmpfs", "mode=1777"), ("pts", "devpts", "newinstance,ptmxmode=666")):
+        os.mkdir(f"{new}/{name}")
+        mount("-t", kind, "-o", options, "lab", f"{new}/{name}")
+    os.symlink("pts/ptmx", f"{new}/ptmx")
+    mount("--move", new, "/dev")
+    mount("-t", "sysfs", "-o", "ro", "lab", "/sys")
+    mount("-t", "cgroup2", "-o", "nsdelegate", "lab", "/sys/fs/cgroup")
+
+
+def become_systemd(options: list[str]) -> None:
+    """systemd with the units of /etc and /run alone: nothing that this machine would start at boot."""
+    environ = {
+        "container": "lab",
+        "PATH": os.environ["PATH"],
+        "LANG": "C.UTF-8",
+        "SYSTEMD_UNIT_PATH": "/etc/systemd/system:/run/systemd/system:/run/systemd/transient",
+        "SYSTEMD_GENERATOR_PATH": "/nonexistent",
+        "SYSTEMD_ENVIRONMENT_GENERATOR_PATH": "/nonexistent",
+    }
+    program = "/lib/systemd/systemd"
+    os.execve(program, [program, "--system", *options], environ)
+
+
 def reap() -> None:
     """Wait for every orphan of this node, for as long as the node lives."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -64,9 +98,13 @@ def main() -> None:
     os.chdir("/")
     socket.sethostname(plan["hostname"])
     view(plan)
+    if plan["systemd"]:
+        give_devices()
     ready = int(sys.argv[2])
     os.write(ready, b"ready")
     os.close(ready)
+    if plan["systemd"]:
+        become_systemd(plan["systemd"])
     reap()
 
 

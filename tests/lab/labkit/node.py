@@ -18,7 +18,7 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +47,12 @@ class Folder:
 
 class Node:
     """One machine; `start`, `kill` (power loss) and `run` are what can be done with it."""
+
+    systemd: Sequence[str] = ()
+    """The options of systemd where it is PID 1."""
+
+    more_namespaces: Sequence[str] = ()
+    """What unshare(1) and nsenter(1) are told besides the usual."""
 
     def __init__(self, layout: Layout, network: Network, name: str, folders: Iterable[Folder] = ()) -> None:
         self.name = name
@@ -115,6 +121,7 @@ class Node:
             ],
             "merges": [[AGENTS, str(self.layout.layer)]] if os.path.isdir(AGENTS) else [],
             "folders": [[f.path, oct(f.mode), f.user, f.group] for f in self.folders],
+            "systemd": self.systemd,
         }
 
     # power
@@ -133,6 +140,7 @@ class Node:
         said, ready = os.pipe()
         boottime = int(time.clock_gettime(time.CLOCK_BOOTTIME))
         command = [
+            *self._before_boot(),
             "nsenter",
             f"--net={self.network.namespace(self.name)}",
             "--",
@@ -140,6 +148,7 @@ class Node:
             "--mount",
             "--uts",
             "--ipc",
+            *self.more_namespaces,
         ]
         command += ["--pid", "--time", f"--boottime=-{boottime}", "--fork", "--kill-child", "--mount-proc"]
         command += ["/usr/bin/python3", "-I", str(LAB / "labkit" / "init.py"), str(plan), str(ready)]
@@ -161,6 +170,10 @@ class Node:
         return int(
             Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text(encoding="ascii").split()[0]
         )
+
+    def _before_boot(self) -> list[str]:
+        """What runs the command that boots it."""
+        return []
 
     def _note(self, pid: int) -> None:
         (self.home / "init.json").write_text(
@@ -207,7 +220,7 @@ class Node:
 
     def entering(self, *argv: str) -> list[str]:
         """The command line that runs `argv` in all of the node's namespaces."""
-        return ["nsenter", f"--target={self._living()}", *ENTER_ALL, "--", *argv]
+        return ["nsenter", f"--target={self._living()}", *ENTER_ALL, *self.more_namespaces, "--", *argv]
 
     def run(
         self,
