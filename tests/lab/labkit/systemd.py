@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine of the lab whose PID 1 is systemd, with this machine's own units of the cluster's daemons.
 
-Its systemd reads units from /etc/systemd/system and from /run alone. What is put there: the few units that any
-service depends on, corosync, pacemaker and dbus as Debian ships them, and one that takes the network down at a
-shutdown, as late as any network does.
+Its systemd reads units from /etc/systemd/system and from /run alone. What is put there: the few units that
+any service depends on, corosync, pacemaker and dbus as Debian ships them, and one that takes the network down
+at a shutdown, as late as any network does.
 """
 
 from __future__ import annotations
