@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ocf_agents.ocf.deadline import Deadline
 
-OPTIONS = ("--no-pager", "--no-ask-password", "--quiet")
+OPTIONS = ("--no-pager", "--no-ask-password")
 ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "SYSTEMD_COLORS": "0"}
 PROPERTIES = (
     "Id",

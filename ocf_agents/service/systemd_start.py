@@ -109,7 +109,9 @@ def _launch(supervisor: SystemdSupervisor, deadline: Deadline) -> None:
     try:
         supervisor.systemctl().start(supervisor.unit)
     except Failed as failure:
-        raise GenericError(str(failure)) from None
+        state = _state(supervisor, 0)
+        why = f" ({state.result})" if state and state.active == "failed" else ""
+        raise GenericError(f"{supervisor.unit} did not start{why}: {failure}") from None
     except NoAnswer as silence:
         if deadline.expired():
             raise GenericError(f"{supervisor.unit} did not start in time: {silence}") from None
@@ -117,15 +119,14 @@ def _launch(supervisor: SystemdSupervisor, deadline: Deadline) -> None:
 
 def _settle(supervisor: SystemdSupervisor, deadline: Deadline, settle: float) -> ProcessId:
     """The main process, once the unit is up and it has lived long enough (case 141)."""
-    first = _up(supervisor, deadline)
-    if first.process is None:
-        raise GenericError(f"{supervisor.unit} is active and has no process")
-    age = supervisor.processes.table.age(first.process)
+    table = supervisor.processes.table
+    first = _up(supervisor, deadline).process
+    age = table.age(first) if first else 0.0
     time.sleep(min(max(0.0, settle - age), deadline.remaining() * SETTLE_SHARE))
-    last = _up(supervisor, deadline)
-    if last.process != first.process:
+    last = _up(supervisor, deadline).process
+    if first is None or last != first:
         raise GenericError(f"{supervisor.unit}: its main process died right after its start")
-    return first.process
+    return first
 
 
 def _up(supervisor: SystemdSupervisor, deadline: Deadline) -> Status:
