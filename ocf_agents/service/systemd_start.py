@@ -123,8 +123,8 @@ def _settle(supervisor: SystemdSupervisor, deadline: Deadline, settle: float) ->
     first = _up(supervisor, deadline).process
     age = table.age(first) if first else 0.0
     time.sleep(min(max(0.0, settle - age), deadline.remaining() * SETTLE_SHARE))
-    last = _up(supervisor, deadline).process
-    if first is None or last != first:
+    last = _up(supervisor, deadline)
+    if first is None or last.process != first or last.state == ZOMBIE:
         raise GenericError(f"{supervisor.unit}: its main process died right after its start")
     return first
 

@@ -120,11 +120,10 @@ class Host:
 
     def by_hand(self, *words: str) -> None:
         """Somebody starts the daemon in a shell."""
-        line = " ".join([BINARY, *words])
-        self.node.run(
-            "setpriv", "--reuid=daemon", "--clear-groups", "sh", "-c", f"setsid {line} >&- 2>&- <&- &"
-        )
-        wait_for("the daemon", lambda: self.pids(), 10)
+        line = f"setsid {' '.join([BINARY, *words])} >&- 2>&- <&- &"
+        before = self.pids()
+        self.node.run("setpriv", "--reuid=daemon", "--clear-groups", "sh", "-c", line)
+        wait_for("the daemon", lambda: self.pids() != before, 10)
 
     def pids(self, word: str = BINARY) -> list[int]:
         """The living processes with that word in their command line."""
