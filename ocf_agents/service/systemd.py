@@ -105,8 +105,8 @@ class SystemdSupervisor:
             return self._recorded(run_id) or self._asked()
         if not self.units.tells_runs():
             return self._asked()
-        beside = self.processes.status()
-        return beside if beside.state in (GONE, ZOMBIE) else self._asked()
+        beside = self._beside()
+        return beside if beside.state == GONE else self._asked()
 
     def require_installed(self) -> None:
         """Raises NotInstalled or BadArguments when systemd cannot start the unit."""
@@ -181,10 +181,15 @@ class SystemdSupervisor:
         main = None if state.is_down else self.main(state)
         if main is not None:
             return main
-        beside = self.processes.status()
-        if state.active == "failed" and beside.state not in (GONE, ZOMBIE):
+        beside = self._beside()
+        if state.active == "failed" and beside.state != GONE:
             return Status(UNIT_FAILED, beside.process)
         return beside
+
+    def _beside(self) -> Status:
+        """What runs without the unit. Who only waits to be reaped belonged to a run that has ended."""
+        status = self.processes.status()
+        return Status(GONE, None) if status.state == ZOMBIE else status
 
     def _note(self, process: ProcessId, run_id: str) -> None:
         """A pid file that cannot be written costs the next monitor a question, and nothing else."""

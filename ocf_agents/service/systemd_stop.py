@@ -41,9 +41,14 @@ def stop(supervisor: SystemdSupervisor, deadline: Deadline, on_note: Callable[[s
 
 
 def _stop_unit(supervisor: SystemdSupervisor, deadline: Deadline, on_note: Callable[[str], None]) -> bool:
-    """Have systemd stop it, in all the time but what SIGKILL needs; True when it says that it did."""
+    """Have systemd stop it, in all the time but what SIGKILL needs; True when it says that it did.
+
+    A systemd that does not even say how the unit is gets none of the time that the service needs.
+    """
+    systemctl = supervisor.systemctl()
     try:
-        supervisor.systemctl().stop(supervisor.unit, term_budget(deadline.remaining()))
+        systemctl.show(supervisor.unit)
+        systemctl.stop(supervisor.unit, term_budget(deadline.remaining()))
     except (NoAnswer, Failed) as problem:
         if _is_down(supervisor):
             return True

@@ -85,7 +85,7 @@ def test_a_life(place: Place) -> None:
     place.stop()
     assert not is_running(pid)
     assert not place.systemd.drop_in(UNIT).exists()
-    assert place.systemd.calls == ["stop", "daemon-reload", "show"]
+    assert place.systemd.calls == ["show", "stop", "daemon-reload", "show"]
     assert place.notes == []
     place.stop()
     assert place.supervisor().process() is None
@@ -164,9 +164,9 @@ def test_a_failed_unit_with_a_live_process(place: Place) -> None:
 def test_a_failed_unit_is_made_inactive_by_a_stop(place: Place) -> None:
     place.systemd.add("nova-fail.service", "true")
     place.start()
-    place.systemd.say_next(UNIT, "ActiveState=failed MainPID=0")
+    place.systemd.say_next(UNIT, "ActiveState=active MainPID=0", "ActiveState=failed MainPID=0")
     place.stop()
-    assert place.systemd.calls == ["stop", "daemon-reload", "show", "reset-failed"]
+    assert place.systemd.calls == ["show", "stop", "daemon-reload", "show", "reset-failed"]
 
 
 def test_what_runs_beside_an_inactive_unit(place: Place) -> None:
@@ -208,7 +208,7 @@ def test_without_an_answer_the_process_decides(place: Place, answer: str) -> Non
 def test_what_systemd_cannot_stop_is_stopped_and_looked_at_again(place: Place) -> None:
     """Case 147."""
     pid = place.start()
-    place.systemd.answer("Failed to stop: it is a secret")
+    place.systemd.answer("ok", "Failed to stop: it is a secret")
     began = time.monotonic()
     place.stop()
     assert not is_running(pid)
