@@ -47,6 +47,7 @@ case "$*" in
         ln -sfn "$id" "root/run/systemd/units/invocation:$unit"
         say ActiveState=active "MainPID=$!" "InvocationID=$id" Restart=no Result=success ;;
     *" stop "*)
+        grep -q ActiveState=failed "$unit/state" && exit 0
         pid=$(sed -n 's/^MainPID=//p' "$unit/state")
         if [ "${{pid:-0}}" -gt 1 ]; then
             kill "$pid"

@@ -154,7 +154,9 @@ class Host:
         for pid in [*self.pids(), *self.pids("/usr/bin/qemu-system-x86_64")]:
             self.kill(signal.SIGKILL, pid)
         self.node.run(
-            "sh", "-c", f"rm -rf {UNITS}/*nova-compute* /run/systemd/system/* /run/resource-agents/*"
+            "sh",
+            "-c",
+            f"rm -rf {UNITS}/*nova-compute* {UNITS}/pacemaker.service /run/systemd/system/* /run/resource-agents/*",
         )
         self.node.systemctl("daemon-reload")
         self.node.systemctl("reset-failed")
@@ -497,3 +499,31 @@ def test_what_validation_tells(host: Host) -> None:
     host.node.systemctl("disable", UNIT)
     host.unit()
     assert host.run("validate-all", OCF_CHECK_LEVEL="10").said == ""
+
+
+def test_a_stop_by_a_cluster_that_is_stopping_itself(host: Host) -> None:
+    """Case 142: the unit is ordered before the cluster: a plain stop would wait for the cluster's end."""
+    host.unit()
+    host.start()
+    given = {
+        "OCF_ROOT": "/usr/lib/ocf",
+        "OCF_RESOURCE_INSTANCE": "compute",
+        "OCF_RESKEY_CRM_meta_timeout": "20000",
+        "OCF_RESKEY_binary": BINARY,
+        "OCF_RESKEY_user": "daemon",
+    }
+    words = " ".join(f"{name}={value}" for name, value in given.items())
+    agent = CHECKOUT / "heartbeat" / "nova-compute"
+    host.put(
+        f"{UNITS}/pacemaker.service",
+        "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n"
+        f"ExecStop=/usr/bin/env {words} {agent} stop\nTimeoutStopSec=60\n",
+    )
+    host.node.systemctl("daemon-reload")
+    host.node.systemctl("start", "pacemaker")
+    begin = time.monotonic()
+    host.node.systemctl("stop", "pacemaker")
+    assert time.monotonic() - begin < 10
+    assert host.state("Result", "pacemaker.service") == "success"
+    assert host.pids() == []
+    assert host.state() == "inactive"

@@ -19,12 +19,19 @@ from labkit.node import CHECKOUT, OFFERED, Node
 from labkit.proxy import Proxy
 from labkit.service import Service
 from labkit.settings import KEYSTONE, NOVA
+from labkit.systemd import SystemdCluster, SystemdNode
 from labkit.venv import Venv
 
 CONTROL, PROXY = "control", "proxy"
 CONTRACT_HOST = "contract1"
-NODES = ("node1", "node2")
-ADDRESSES = {CONTROL: "10.99.0.200", PROXY: "10.99.0.201", "node1": "10.99.0.1", "node2": "10.99.0.2"}
+NODES, SYSTEMD = ("node1", "node2"), "sysd1"
+ADDRESSES = {
+    CONTROL: "10.99.0.200",
+    PROXY: "10.99.0.201",
+    "node1": "10.99.0.1",
+    "node2": "10.99.0.2",
+    SYSTEMD: "10.99.0.31",
+}
 
 
 class Lab:
@@ -38,6 +45,8 @@ class Lab:
         self.test_venv = Venv(layout.cache, "test")
         self.control = Control(Node(layout, self.network, CONTROL), self.nova_venv, ADDRESSES[PROXY])
         self.cluster = Cluster([Node(layout, self.network, name, FOLDERS) for name in NODES])
+        # A cluster of its own, brought up by the stories that are about systemd.
+        self.systemd_cluster = SystemdCluster([SystemdNode(layout, self.network, SYSTEMD, FOLDERS)])
 
     @classmethod
     def of_environment(cls, environ: Mapping[str, str] = os.environ) -> Lab:
@@ -52,7 +61,7 @@ class Lab:
     @property
     def nodes(self) -> list[Node]:
         """All machines of the lab."""
-        return [self.control.node, *self.cluster.nodes]
+        return [self.control.node, *self.cluster.nodes, *self.systemd_cluster.nodes]
 
     def node(self, name: str) -> Node:
         for node in self.nodes:
@@ -91,7 +100,7 @@ class Lab:
 
     def down(self) -> None:
         """End every process of the lab; what is installed and what is on the disks stays."""
-        for node in self.cluster.nodes:
+        for node in [*self.cluster.nodes, *self.systemd_cluster.nodes]:
             node.kill()
         self.control.down()
         self.network.down()

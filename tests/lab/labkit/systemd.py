@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from labkit.cluster import Cluster
 from labkit.errors import LabError, wait_for
 from labkit.node import Node
 
@@ -28,21 +29,29 @@ COPIED = (
     "pacemaker.service",
     "shutdown.target",
     "sysinit.target",
-    "systemd-exit.service",
 )
 OWN = {
     TARGET: "[Unit]\nRequires=basic.target dbus.socket\nAfter=basic.target dbus.socket\nAllowIsolate=yes\n",
+    # Without umount.target: the agents themselves are on a mount that is nobody's unit on a real machine.
+    "systemd-exit.service": """\
+[Unit]
+DefaultDependencies=no
+Requires=shutdown.target
+After=shutdown.target
+SuccessAction=exit-force
+""",
     "lab-network.service": """\
 [Unit]
 Before=network.target network-online.target
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-ExecStart=/bin/true
+ExecStart=/sbin/ip link set eth0 up
 ExecStop=/sbin/ip link set eth0 down
 """,
 }
 CLUSTER = "[Unit]\nWants=lab-network.service pacemaker.service\n"
+PACEMAKER = "PCMK_logfile=/var/log/pacemaker/pacemaker.log\n"
 
 
 class SystemdNode(Node):
@@ -91,5 +100,24 @@ class SystemdNode(Node):
 
     def shut_down(self, timeout: float = 120) -> None:
         """As `poweroff` does: systemd stops all units in their order, and ends."""
-        self.run("systemctl", "exit", "--no-block", check=False)
+        self.systemctl("exit")
         wait_for(f"the shutdown of {self.name}", lambda: not self.is_up, timeout)
+
+
+class SystemdCluster(Cluster):
+    """A cluster on nodes that systemd boots: corosync and Pacemaker are units."""
+
+    def start(self, node: Node) -> None:
+        """Boot a node; returns when it is online."""
+        assert isinstance(node, SystemdNode)
+        if not node.is_up:
+            self._prepare(node)
+            node.write("/etc/default/pacemaker", PACEMAKER)
+            node.want_cluster()
+            node.start()
+        wait_for(f"{node.name} to be online", lambda: node.name in self.online(), 60)
+
+    def shut_down(self, node: Node) -> None:
+        """An orderly shutdown of the host."""
+        assert isinstance(node, SystemdNode)
+        node.shut_down()
