@@ -153,11 +153,8 @@ class Host:
         self.node.run("systemctl", "stop", "nova-compute*", "openstack-*", check=False, timeout=200)
         for pid in [*self.pids(), *self.pids("/usr/bin/qemu-system-x86_64")]:
             self.kill(signal.SIGKILL, pid)
-        self.node.run(
-            "sh",
-            "-c",
-            f"rm -rf {UNITS}/*nova-compute* {UNITS}/pacemaker.service /run/systemd/system/* /run/resource-agents/*",
-        )
+        ours = f"{UNITS}/*nova-compute* {UNITS}/pacemaker.service"
+        self.node.run("sh", "-c", f"rm -rf {ours} /run/systemd/system/* /run/resource-agents/*")
         self.node.systemctl("daemon-reload")
         self.node.systemctl("reset-failed")
 
