@@ -116,7 +116,7 @@ class UnitState:
     @property
     def is_at_boot(self) -> bool:
         """systemd starts it at boot."""
-        return self._properties.get("UnitFileState", "") in ("enabled", "linked", "alias")
+        return self._properties.get("UnitFileState", "") in ("enabled", "enabled-runtime", "alias")
 
     @property
     def is_changed_on_disk(self) -> bool:

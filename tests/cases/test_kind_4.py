@@ -68,7 +68,8 @@ def test_each_advertised_action_exists_and_no_other_does_anything(node: Node) ->
 def test_a_stop_by_hand_needs_no_variable_of_the_cluster(node: Node) -> None:
     """Case 95."""
     bring_up(node)
-    given = {"binary": node.binary, "config": node.config, "user": os.geteuid(), "state_dir": node.state_dir}
+    names = ("supervisor", "binary", "config", "user", "state_dir")
+    given = {name: node.pacemaker.parameters[name] for name in names}
     environment = {f"OCF_RESKEY_{name}": str(value) for name, value in given.items()}
     result = execute([node.pacemaker.agent_path, "stop"], {**environment, "HA_RSCTMP": str(node.run_dir)}, 30)
     assert is_success(result)
