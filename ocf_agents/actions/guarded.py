@@ -112,7 +112,7 @@ class GuardedService:
     def stop(self, call: Call) -> None:
         """Sends the disable ahead, stops the service, and fails only when it still runs (cases 29 to 33)."""
         supervisor = self.supervisor(call, is_lenient=True)
-        is_alive = supervisor.status().state == RUNNING
+        is_alive = supervisor.status(patience=0).state == RUNNING
         announced = self._announce_stop(call, is_alive=is_alive)
         supervisor.stop(call.deadline, call.log.warning)
         if announced:

@@ -88,8 +88,11 @@ class ProcessSupervisor:
         status = self.status()
         return status.process if status.state in (RUNNING, STOPPED) else None
 
-    def status(self) -> Status:
-        """How the service is. With a good pid file this costs four small reads, else a walk of /proc."""
+    def status(self, patience: float = 0.0) -> Status:
+        """How the service is. With a good pid file this costs four small reads, else a walk of /proc.
+
+        Nobody but the agent has it on its way up or down, so there is nothing to be patient for.
+        """
         found, is_orphan = self._look()
         if found is None:
             return Status(GONE, None)

@@ -49,8 +49,11 @@ if TYPE_CHECKING:
         def name(self) -> str:
             """The service's name for messages."""
 
-        def status(self) -> Status:
-            """How the service is now; changes nothing."""
+        def status(self, patience: float = ...) -> Status:
+            """How the service is now; changes nothing.
+
+            Where it is on its way up or down by another's hand, what it becomes within `patience` seconds.
+            """
 
         def process(self) -> ProcessId | None:
             """The service's main process while it runs."""

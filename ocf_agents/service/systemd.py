@@ -95,18 +95,19 @@ class SystemdSupervisor:
         status = self.status()
         return None if status.state in (GONE, ZOMBIE) else status.process
 
-    def status(self) -> Status:
+    def status(self, patience: float = BETWEEN_SECONDS) -> Status:
         """How the unit and what runs beside it are. With a good pid file this costs five small reads.
 
-        Otherwise the pid file is made good, so that the next monitor need not ask systemd.
+        Otherwise the pid file is made good, so that the next monitor need not ask systemd. A unit that is
+        on its way up or down is waited for, `patience` seconds or a quarter of the time at most.
         """
         run_id = self.units.run_id(self.unit)
         if run_id is not None:
-            return self._recorded(run_id) or self._asked()
+            return self._recorded(run_id) or self._asked(patience)
         if not self.units.tells_runs():
-            return self._asked()
+            return self._asked(patience)
         beside = self._beside()
-        return beside if beside.state == GONE else self._asked()
+        return beside if beside.state == GONE else self._asked(patience)
 
     def require_installed(self) -> None:
         """Raises NotInstalled or BadArguments when systemd cannot start the unit."""
@@ -171,11 +172,11 @@ class SystemdSupervisor:
         stat = self.processes.recorded(record)
         return None if stat is None or stat.is_dead() else status_of(record.process, stat.state)
 
-    def _asked(self) -> Status:
+    def _asked(self, patience: float) -> Status:
         from .systemctl import NoAnswer
 
         try:
-            state = self.settled(min(BETWEEN_SECONDS, self.deadline.remaining() * BETWEEN_SHARE))
+            state = self.settled(min(patience, self.deadline.remaining() * BETWEEN_SHARE))
         except NoAnswer:
             return self.processes.status()
         main = None if state.is_down else self.main(state)

@@ -31,7 +31,7 @@ RECHECK_SECONDS = 2.0
 
 def stop(supervisor: SystemdSupervisor, deadline: Deadline, on_note: Callable[[str], None]) -> None:
     """See SystemdSupervisor.stop."""
-    main = supervisor.process()
+    main = supervisor.status(patience=0).process
     is_down = _stop_unit(supervisor, deadline, on_note)
     supervisor.processes.stop(deadline, on_note)
     _end_main(supervisor, main)

@@ -157,7 +157,7 @@ def test_a_failed_unit_with_a_live_process(place: Place) -> None:
     with pytest.raises(GenericError, match="stop it first"):
         place.supervisor().start(Deadline(20), 0.05)
     place.stop()
-    assert place.systemd.calls[-1] == "show"
+    assert place.systemd.calls[-1] == "reset-failed"
     assert place.supervisor().status().state == GONE
 
 
@@ -314,3 +314,14 @@ def test_a_pid_file_that_is_none_is_left(place: Place) -> None:
     assert place.systemd.calls == ["show"]
     place.stop()
     assert precious.read_text() == "precious\n"
+
+
+def test_a_stop_does_not_wait_to_learn_what_the_unit_becomes(place: Place) -> None:
+    """Case 142: systemd has begun to stop it; the disable is to go out while it still answers."""
+    pid = place.start()
+    place.systemd.run_id(UNIT, "2")
+    place.systemd.say(UNIT, ActiveState="deactivating", MainPID=str(pid), InvocationID="2")
+    began = time.monotonic()
+    assert place.supervisor(100).status(patience=0).state == RUNNING
+    assert time.monotonic() - began < 5
+    assert place.systemd.calls == ["show"]
