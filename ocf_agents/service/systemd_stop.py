@@ -91,7 +91,9 @@ def _tidy(supervisor: SystemdSupervisor, on_note: Callable[[str], None]) -> None
     try:
         if drop_in.remove(path):
             systemctl.reload()
-        if systemctl.show(supervisor.unit).active == "failed":
+        # What was just killed systemd may not have noticed yet.
+        state = supervisor.settled(min(RECHECK_SECONDS, supervisor.deadline.remaining() / 2))
+        if state.active == "failed":
             systemctl.forget_failure(supervisor.unit)
     except (NoAnswer, Failed) as problem:
         on_note(f"{supervisor.unit}: the cluster's drop-in may still be in effect: {problem}")
