@@ -149,8 +149,8 @@ def test_the_daemon_gets_its_own_umask_environment_and_pid(node: Node) -> None:
     made = node.root / "made"
     rewrite_daemon(
         node,
-        "import signal, sys",
-        f"import json, os, signal, sys\nwith open({str(made)!r}, 'w') as made: {look}",
+        "import signal, sys, time",
+        f"import json, os, signal, sys, time\nwith open({str(made)!r}, 'w') as made: {look}",
     )
     for name in (".profile", ".bashrc", ".bash_profile"):
         (node.root / name).write_text("echo 911\n")
