@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from typing import cast
@@ -44,8 +43,6 @@ def cluster(lab: Lab) -> Iterator[Cluster]:
     """A cluster of one node that systemd has booted."""
     [node] = lab.systemd_cluster.nodes
     node.kill()
-    for folder in ("disk", "work"):
-        shutil.rmtree(node.home / folder, ignore_errors=True)
     nova.provide(node, lab.control.settings)
     binary = lab.nova_venv.bin("nova-compute")
     node.write(f"{UNITS}/{UNIT}", TEXT.format(user=lab.compute_user, binary=binary, config=CONFIG))
