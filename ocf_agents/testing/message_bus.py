@@ -30,8 +30,8 @@ def long(data: bytes) -> bytes:
 class MessageBus:
     """What it `does` with a question: "answer", "silent", "nobody" listens, "no exchange", "hangs".
 
-    `password`: what a user must give. `keys` are the routing keys that it was asked for, `messages` the
-    questions.
+    `password`: what a user must give. `host`: its address, of IPv4 or IPv6. `keys` are the routing keys
+    that it was asked for, `messages` the questions.
     """
 
     def __init__(
@@ -39,11 +39,13 @@ class MessageBus:
         does: str = "answer",
         password: str = "guest",  # noqa: S107 (the broker's own default)
         tls: ssl.SSLContext | None = None,
+        host: str = "127.0.0.1",
     ) -> None:
         self.does, self.password, self.tls = does, password, tls
         self.keys: list[str] = []
         self.messages: list[dict[str, object]] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._listener = socket.create_server((host, 0), family=family)
         self._lines: list[socket.socket] = []
 
     @property

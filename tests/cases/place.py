@@ -67,6 +67,17 @@ def codes(node: Node, **parameters: object) -> tuple[int, int, int]:
     return probe.code, node.run("monitor", parameters=given).code, node.run("stop", parameters=given).code
 
 
+def told(seconds: float) -> dict[str, str]:
+    """The environment that tells an action of this timeout; the test itself is more patient."""
+    return {"OCF_RESKEY_CRM_meta_timeout": str(int(seconds * 1000))}
+
+
+def begin_agent_with(node: Node, code: str) -> None:
+    """Run this code in the agent's interpreter before the agent."""
+    path = Path(node.pacemaker.agent_path)
+    path.write_text(path.read_text().replace("import runpy\n", f"{code}import runpy\n"))
+
+
 def our_marker(resource: str = "nova-compute", host: str = "cmp-7") -> str:
     return str(marker.make(resource, host, "2026-01-01T00:00:00Z", "0" * 16))
 

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from typing import Any
 
 import pytest
 
+from ocf_agents.guard import marker
 from ocf_agents.testing.compute import faults
 from ocf_agents.testing.compute_api import ComputeApi
 from ocf_agents.testing.node import Node, wait_for
@@ -142,6 +144,41 @@ def test_an_operators_disable_survives_stop_reboot_and_start(node: Node, cloud: 
     shutil.rmtree(node.run_dir)
     assert is_success(node.run("start"))
     assert (row.disabled, row.reason, writes(cloud)) == (True, "RAM swap", [])
+
+
+def test_a_disable_says_who_sent_it_with_the_token_that_is_on_record(node: Node, cloud: ComputeApi) -> None:
+    """Case 3; the answer does not come, so the record still has the attempt."""
+    bring_up(node)
+    cloud.fail(faults.commit_and_never_answer(), method="PUT")
+    assert is_success(node.run("stop", parameters={"head_start": "0", "api_timeout": "30s"}))
+    assert wait_for(lambda: cloud.count("PUT") == 1, 20)
+    (body,) = writes(cloud)
+    reason = body["disabled_reason"]
+    found = marker.parse(reason)
+    assert found is not None
+    assert found.belongs_to("nova-compute", "cmp-7")
+    assert len(reason) <= 255
+    record = json.loads((node.state_dir / "nova-compute.json").read_text())
+    assert found.token in [attempt["token"] for attempt in record["attempts"]]
+
+
+def test_an_enable_that_placement_has_not_heard_of_is_not_sent_again(
+    node: Node, cloud: ComputeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Case 19: the trait stays, and a later task of Nova's takes it away."""
+    row = cloud.row("cmp-7")
+    row.disabled, row.reason = True, our_marker()
+    save = cloud.services.set_status
+
+    def save_without_the_trait(saved: Any, disabled: bool, reason: str | None) -> float:
+        seconds, saved.trait = save(saved, disabled, reason), True
+        return seconds
+
+    monkeypatch.setattr(cloud.services, "set_status", save_without_the_trait)
+    assert is_success(node.run("start"))
+    assert is_quiet(node)
+    assert (row.disabled, row.trait) == (False, True)
+    assert writes(cloud) == [{"status": "enabled"}]
 
 
 def test_a_power_cut_in_the_middle_of_a_disable_is_healed_by_the_next_start(

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ocf_agents.testing.compute import faults
-from ocf_agents.testing.compute_api import ComputeApi
+from ocf_agents.testing.compute.certificates import Authority
+from ocf_agents.testing.compute_api import Account, ComputeApi
 from ocf_agents.testing.node import Node, is_running, wait_for
 
 from .place import (
@@ -20,6 +23,7 @@ from .place import (
     make_node,
     our_marker,
     rewrite_daemon,
+    told,
     writes,
 )
 
@@ -91,6 +95,15 @@ def test_what_is_missing_or_wrong_neither_hides_the_service_nor_keeps_it_running
     assert is_success(node.run("stop", parameters=parameters))
 
 
+@pytest.mark.parametrize("name", [name for name in NONSENSE if name != "config"])
+def test_a_start_with_one_wrong_parameter_names_it_and_starts_nothing(node: Node, name: str) -> None:
+    """Case 32."""
+    result = node.run("start", parameters={name: NONSENSE[name]})
+    assert result.code == 6
+    assert f"parameter {name} " in (result.reason or "")
+    assert not node.is_alive()
+
+
 def test_a_dead_service_a_torn_record_and_a_dead_api_are_no_failed_stop(
     node: Node, cloud: ComputeApi
 ) -> None:
@@ -129,16 +142,74 @@ def test_two_regions_and_none_named_are_not_touched(tmp_path: Path) -> None:
             clean_up(node)
 
 
+@pytest.mark.parametrize(
+    ("word", "is_verified"),
+    [
+        (None, True),
+        ("0", True),
+        ("False", True),
+        ("off", True),
+        ("1", False),
+        ("True", False),
+        ("yes", False),
+    ],
+)
+def test_certificates_are_verified_unless_a_word_for_true_says_otherwise(
+    tmp_path: Path, word: str | None, is_verified: bool
+) -> None:
+    """Case 35: an authority that nobody trusts. Nobody is flooded with warnings."""
+    with ComputeApi(tls=Authority(tmp_path).server_context()) as cloud:
+        node = make_node(tmp_path, cloud)
+        row = cloud.row("cmp-7")
+        row.disabled, row.reason = True, our_marker()
+        try:
+            result = node.run("start", parameters={} if word is None else {"insecure": word})
+            assert is_success(result)
+            assert result.stderr == ""
+            assert row.disabled is is_verified
+            assert (cloud.requests == []) is is_verified
+        finally:
+            clean_up(node)
+
+
+def test_an_odd_password_in_a_file_works_and_a_file_for_all_to_read_is_told(tmp_path: Path) -> None:
+    """Case 41."""
+    odd = "p'\"$HOME%s#; \\{x}"
+    with ComputeApi(account=Account(password=odd)) as cloud:
+        node = make_node(tmp_path, cloud)
+        auth = {**cloud.credentials(), "user_domain_name": "Default", "project_domain_name": "Default"}
+        file = tmp_path / "clouds.yaml"
+        file.write_text(json.dumps({"clouds": {"ha": {"auth": auth}}}))
+        given = {**node.pacemaker.parameters, "cloud": "ha", "clouds_file": file}
+        for name in cloud.credentials():
+            del given[name]
+        node.pacemaker = replace(node.pacemaker, parameters=given)
+        row = cloud.row("cmp-7")
+        try:
+            for mode, is_open in ((0o600, False), (0o640, False), (0o644, True)):
+                file.chmod(mode)
+                node.log.unlink(missing_ok=True)
+                row.disabled, row.reason = True, our_marker()
+                assert is_success(node.run("start"))
+                assert not row.disabled
+                assert ("clouds.yaml holds a secret and is open to others" in log_of(node)) is is_open
+                assert odd not in log_of(node)
+            assert is_success(node.run("stop", parameters={"head_start": "30s"}))
+            assert row.disabled
+            assert [path for path in node.state_dir.iterdir() if odd in path.read_text()] == []
+        finally:
+            clean_up(node)
+
+
 def test_a_missing_ca_file_is_named_by_a_start_that_cannot_enable(node: Node, cloud: ComputeApi) -> None:
     """Case 39; a stop does not mind."""
     bring_up(node)
     assert is_success(node.run("stop"))
     assert wait_for(lambda: cloud.row("cmp-7").disabled, 20)
-    missing = {"cacert": node.root / "no-such-ca.pem"}
+    missing = {"cacert": "/no-such-ca.pem"}
     failed = node.run("start", parameters=missing)
     assert failed.code == 1
-    assert failed.reason
-    assert "no-such-ca.pem" in log_of(node), "the reason itself may be too short for a long path"
+    assert "/no-such-ca.pem (cacert)" in (failed.reason or "")
     assert is_success(node.run("stop", parameters=missing))
     assert not node.is_alive()
 
@@ -196,3 +267,36 @@ def test_two_rows_or_a_stub_are_not_written_to(node: Node, cloud: ComputeApi) ->
         cloud.forget()
     assert cloud.count("PUT") == 0
     assert not cloud.row("cmp-7").disabled
+
+
+def test_a_start_waits_for_a_cell_that_is_down(node: Node, cloud: ComputeApi) -> None:
+    """Case 53: unknown is not enabled."""
+    row = cloud.row("cmp-7")
+    row.disabled, row.reason = True, our_marker()
+    cloud.fail(faults.stub_row(), path="os-services", times=2)
+    assert is_success(node.run("start"))
+    assert cloud.count("GET", "os-services") > 2
+    assert (row.disabled, writes(cloud)) == (False, [{"status": "enabled"}])
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (faults.listing([]), "no row for host 'cmp-7' yet"),
+        (faults.two_rows(), "2 rows of nova-compute on cmp-7"),
+        (faults.stub_row(), "UNKNOWN"),
+    ],
+    ids=["none", "two", "a stub"],
+)
+def test_a_start_that_finds_no_row_of_its_own_warns_and_writes_nothing(
+    node: Node, cloud: ComputeApi, fault: faults.Fault, said: str
+) -> None:
+    """Cases 49, 53 and 55: nothing of ours is known to be in effect."""
+    for name in ("cmp-7.a.net", "CMP-7", "cmp"):
+        cloud.add(name, disabled=True, reason=our_marker(host=name))
+    cloud.fail(fault, path="os-services", times=None)
+    assert is_success(node.run("start", env_extra=told(10)))
+    assert said in log_of(node)
+    assert is_success(node.run("stop", parameters={"head_start": "1s"}))
+    node.end_helpers()
+    assert writes(cloud) == []

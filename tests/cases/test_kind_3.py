@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,9 +15,11 @@ import pytest
 
 from ocf_agents.service.proc import ProcTable
 from ocf_agents.testing.compute_api import ComputeApi
+from ocf_agents.testing.message_bus import MessageBus
 from ocf_agents.testing.node import Node, is_running, wait_for
+from ocf_agents.testing.run import Result
 
-from .place import WITHOUT_CLOUD, bring_up, codes, is_success, of_node, pid_file, rewrite_daemon
+from .place import WITHOUT_CLOUD, bring_up, codes, is_success, log_of, of_node, pid_file, rewrite_daemon
 
 SLEEPER = "import time; time.sleep(60)"
 FORKS = """\
@@ -231,3 +234,56 @@ def test_the_run_directory_of_a_reboot_is_made_anew(node: Node) -> None:
         assert directory.stat().st_mode & 0o777 == 0o755
         assert is_success(node.run("stop", parameters={**WITHOUT_CLOUD, **given}))
         shutil.rmtree(directory)
+
+
+def tell_the_bus(node: Node, url: str) -> None:
+    node.config.write_text(f"[DEFAULT]\nhost = {node.host}\n" + (f"transport_url = {url}\n" if url else ""))
+
+
+def ask_the_bus(node: Node) -> Result:
+    """A monitor at level 10 that judges at once."""
+    impatient = {"bus_grace": "0", "bus_misses": "1", "bus_timeout": "1s"}
+    return node.run("monitor", level=10, parameters=impatient)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "fake://", "kafka://h:1", "rabbit://h:0", "rabbit://h:65536", "rabbit://h:abc", "rabbit://[::1"],
+)
+def test_a_bus_that_is_not_told_or_told_wrong_fails_nothing_and_is_said_once(node: Node, url: str) -> None:
+    """Cases 59 and 61."""
+    bring_up(node)
+    tell_the_bus(node, url)
+    assert [ask_the_bus(node).code for _ in range(3)] == [0, 0, 0]
+    assert log_of(node).count("the message bus is not asked") == 1
+    assert is_success(node.run("stop", parameters=WITHOUT_CLOUD))
+
+
+def test_the_bus_is_found_over_ipv6_behind_a_broker_that_is_down(node: Node) -> None:
+    """Cases 60 and 63."""
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        down = closed.getsockname()[1]
+    with MessageBus(host="::1") as bus:
+        bring_up(node)
+        tell_the_bus(node, f"rabbit://a:b@127.0.0.1:{down},guest:guest@[::1]:{bus.port}/")
+        assert is_success(ask_the_bus(node))
+        assert bus.keys == ["nova/compute.cmp-7"]
+
+
+def test_a_connection_that_the_bus_has_closed_is_none(node: Node) -> None:
+    """Cases 62 and 81: of the process itself, to the bus's port, established. CLOSE_WAIT is not."""
+    with MessageBus(does="silent") as bus, socket.create_server(("127.0.0.2", bus.port)) as peer:
+        rewrite_daemon(
+            node,
+            "while True:",
+            f"import socket\nline = socket.create_connection({peer.getsockname()})\nwhile True:",
+        )
+        bring_up(node)
+        tell_the_bus(node, bus.url)
+        line, _ = peer.accept()
+        connected = ask_the_bus(node)
+        line.close()
+        closed = ask_the_bus(node)
+    assert (connected.code, closed.code) == (1, 1)
+    assert "no connection to the message bus" not in (connected.reason or "")
+    assert "no connection to the message bus" in (closed.reason or "")

@@ -21,18 +21,22 @@ from ocf_agents.testing.compute.exchange import Response
 from ocf_agents.testing.compute_api import ComputeApi
 from ocf_agents.testing.node import Node, command_line, is_running, wait_for
 
-from .place import WITHOUT_CLOUD, bring_up, is_quiet, is_success, log_of, pid_file, writes
+from .place import (
+    WITHOUT_CLOUD,
+    begin_agent_with,
+    bring_up,
+    is_quiet,
+    is_success,
+    log_of,
+    our_marker,
+    pid_file,
+    writes,
+)
 
 NO_SDK = "import sys\nsys.modules['openstack'] = None\nsys.modules['keystoneauth1'] = None\n"
 STRICT = "import warnings\nwarnings.simplefilter('error')\n"
 NO_TEXT = "x\udcff\udcfe"
 """Two bytes that are no UTF-8, as the environment gives them to Python."""
-
-
-def begin_agent_with(node: Node, code: str) -> None:
-    """Run this code in the agent's interpreter before the agent."""
-    path = Path(node.pacemaker.agent_path)
-    path.write_text(path.read_text().replace("import runpy\n", f"{code}import runpy\n"))
 
 
 def descriptors_of(pid: int) -> dict[str, str]:
@@ -63,6 +67,37 @@ def test_no_warning_of_the_interpreter_reaches_anybody(node: Node) -> None:
         result = node.run(action, parameters=WITHOUT_CLOUD)
         assert is_success(result)
         assert result.stderr == ""
+
+
+def test_no_warning_of_a_library_reaches_anybody(node: Node, cloud: ComputeApi) -> None:
+    """Case 120: the same with all that a start and a stop load to reach the cloud."""
+    row = cloud.row("cmp-7")
+    row.disabled, row.reason = True, our_marker()
+    begin_agent_with(node, STRICT)
+    for action, level in (("validate-all", 10), ("start", None), ("monitor", 10), ("stop", None)):
+        result = node.run(action, level=level, parameters={"bus_grace": "0"})
+        assert is_success(result)
+        assert result.stderr == ""
+        assert action != "start" or row.may_be_chosen
+    assert wait_for(lambda: row.disabled, 20)
+
+
+def test_a_broken_sdk_costs_a_start_a_warning_and_the_rest_nothing(node: Node) -> None:
+    """Case 118: a package that raises what is no ImportError."""
+    package = node.root / "broken" / "openstack"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise RuntimeError('out of order')\n")
+    begin_agent_with(node, f"import sys\nsys.path.insert(0, {str(package.parent)!r})\n")
+    for action in ("meta-data", "validate-all"):
+        assert is_success(node.run(action))
+    assert node.pacemaker.probe().code == 7
+    assert is_success(node.run("start"))
+    assert "out of order" in log_of(node)
+    assert is_success(node.run("monitor"))
+    result = node.run("stop")
+    assert is_success(result)
+    assert (result.stderr, node.is_alive()) == ("", False)
+    assert "Traceback" not in log_of(node)
 
 
 def test_arguments_that_are_no_text_are_kept(node: Node, cloud: ComputeApi) -> None:
@@ -162,6 +197,18 @@ def test_stops_at_once_send_one_disable(node: Node, cloud: ComputeApi) -> None:
     assert is_quiet(node)
     assert len(writes(cloud)) == 1
     assert cloud.row("cmp-7").disabled
+
+
+@pytest.mark.parametrize("junk", [b"abc", b"", b"1\n", b"\xff\0"], ids=repr)
+def test_junk_in_a_lock_file_is_no_holder(node: Node, junk: bytes) -> None:
+    """Case 131."""
+    node.state_dir.mkdir(mode=0o700)
+    node.run_dir.mkdir()
+    for lock in (node.state_dir / "nova-compute.lock", Path(f"{pid_file(node)}.lock")):
+        lock.write_bytes(junk)
+    for action in ("start", "monitor", "stop"):
+        assert is_success(node.run(action))
+    assert "lock" not in log_of(node)
 
 
 @pytest.mark.parametrize("name", ["nova-compute.json", "nova-compute.lock", "."])

@@ -4,23 +4,29 @@
 from __future__ import annotations
 
 import datetime
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ocf_agents.testing.compute_api import ComputeApi
-from ocf_agents.testing.node import Node, wait_for
+from ocf_agents.testing.node import Node, is_running, wait_for
 
 from .place import (
     WITHOUT_CLOUD,
+    begin_agent_with,
     bring_up,
     clean_up,
     is_quiet,
     is_success,
+    log_of,
     make_node,
+    of_node,
     our_marker,
     rewrite_daemon,
+    told,
 )
 
 
@@ -43,6 +49,53 @@ def test_no_clock_of_novas_is_compared_with_ours(
     assert is_success(result)
     assert result.seconds < 40, "it did not wait for its deadline"
     assert row.may_be_chosen
+
+
+def test_a_row_that_changes_and_is_down_is_no_sign_of_life(tmp_path: Path) -> None:
+    """Case 151: start waits for the state until it must hurry, and says so."""
+    with ComputeApi() as cloud:
+        node = make_node(tmp_path, cloud, first_report=600)
+        row = cloud.row("cmp-7")
+        cloud.services.set_status(row, True, our_marker())
+        row.seen = None
+        try:
+            assert is_success(node.run("start", env_extra=told(12)))
+            assert not row.disabled
+            assert "enabled before the cloud saw it up" in log_of(node)
+        finally:
+            clean_up(node)
+
+
+@pytest.mark.parametrize("step", [-3600, 3600])
+def test_a_clock_that_steps_in_the_middle_of_a_stop_costs_no_time(node: Node, step: int) -> None:
+    """Case 153: a daemon that must be killed, so that all of the stop's waits are seen."""
+    rewrite_daemon(node, "lambda number, frame: sys.exit(0)", "signal.SIG_IGN")
+    pid = bring_up(node)
+    jump = f"lambda: then() + ({step} if since() - begun > 0.5 else 0)"
+    begin_agent_with(
+        node, f"import time\nthen, since = time.time, time.monotonic\nbegun = since()\ntime.time = {jump}\n"
+    )
+    result = node.run("stop", timeout=30, env_extra=told(6))
+    assert is_success(result)
+    assert 1.0 < result.seconds < 6.0
+    assert not is_running(pid)
+
+
+def test_a_worker_that_dies_leaves_a_service_that_runs(node: Node) -> None:
+    """Case 158: the main process and the other workers live."""
+    rewrite_daemon(
+        node,
+        "while True:",
+        "for _ in range(4):\n    if not __import__('os').fork():\n        break\nwhile True:",
+    )
+    parent = bring_up(node)
+    assert wait_for(lambda: len(of_node(node)) == 5)
+    worker = next(pid for pid in of_node(node) if pid != parent)
+    os.kill(worker, signal.SIGKILL)
+    assert wait_for(lambda: not is_running(worker))
+    assert is_success(node.run("monitor"))
+    assert is_success(node.run("stop", parameters=WITHOUT_CLOUD))
+    assert of_node(node) == []
 
 
 def test_start_waits_until_the_cloud_sees_the_service(tmp_path: Path) -> None:
