@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 SUBJECT = "bus"
 EXCHANGE = "nova"
+SPARE = 1.0
+"""Seconds of the action's time for all but the question."""
 
 
 class Misses(NamedTuple):
@@ -53,7 +55,7 @@ def judge(before: Misses, pong: Pong, now: float, limits: Limits) -> tuple[Misse
     if pong.outcome == bus.ANSWERED:
         return Misses(calm_until=before.calm_until), Health(UP)
     if pong.outcome == bus.UNASKED:
-        return before, Health(UNKNOWN, pong.text)
+        return Misses(calm_until=before.calm_until), Health(UNKNOWN, pong.text)
     if pong.outcome == bus.UNREACHABLE:
         after = Misses(0, before.away + 1, now + limits.grace)
         return after, Health(DEGRADED if after.away >= limits.misses else UNKNOWN, pong.text)
@@ -66,14 +68,17 @@ def judge(before: Misses, pong: Pong, now: float, limits: Limits) -> tuple[Misse
 def look(service: GuardedService, call: Call, notes: Notes, table: ProcTable, process: ProcessId) -> Health:
     """Asks once, and judges the answer with the ones before."""
     get = call.values.lenient
-    limits = Limits(get("bus_timeout"), get("bus_misses"), get("bus_grace"))
+    timeout = min(get("bus_timeout"), call.deadline.remaining() - bus.HEADROOM - SPARE)
+    limits = Limits(timeout, get("bus_misses"), get("bus_grace"))
     if table.age(process) < limits.grace:
-        notes.put(SUBJECT, [])
         return Health(UNKNOWN, "it has just been started")
+    if timeout <= 0:
+        return Health(UNKNOWN, "there is no time to ask")
     pong = _ask(service, call, table, process, limits.timeout)
     _tell_unasked(call, notes, pong)
-    misses, health = judge(_read(notes), pong, time.monotonic(), limits)
-    notes.put(SUBJECT, [[str(misses.unanswered), str(misses.away), repr(misses.calm_until)]])
+    misses, health = judge(_read(notes, process), pong, time.monotonic(), limits)
+    who = [str(process.pid), str(process.start)]
+    notes.put(SUBJECT, [[*who, str(misses.unanswered), str(misses.away), repr(misses.calm_until)]])
     return health
 
 
@@ -113,11 +118,13 @@ def _with_connections(pong: Pong, table: ProcTable, process: ProcessId, where: T
     return pong
 
 
-def _read(notes: Notes) -> Misses:
+def _read(notes: Notes, process: ProcessId) -> Misses:
+    """What is remembered of this very process; its predecessor's misses are not its own."""
     for words in notes.get(SUBJECT):
         try:
-            unanswered, away, calm_until = words
-            return Misses(int(unanswered), int(away), float(calm_until))
+            pid, start, unanswered, away, calm_until = words
+            if (int(pid), int(start)) == (process.pid, process.start):
+                return Misses(int(unanswered), int(away), float(calm_until))
         except ValueError:
             break
     return Misses()

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 TENDED_FOR = 60.0
 """Seconds for which monitors leave a record alone after one of them has sent a helper."""
 
+ANNOUNCING_SHARE = 0.8
+
 FAILED = {
     STOPPED: "the process is stopped (state T), it does no work",
     ZOMBIE: "the process has died and was not yet reaped",
@@ -115,8 +117,7 @@ class GuardedService:
         is_alive = supervisor.status(patience=0).state == RUNNING
         announced = self._announce_stop(call, is_alive=is_alive)
         supervisor.stop(call.deadline, call.log.warning)
-        if announced:
-            self._conclude_stop(call, *announced)
+        self._conclude_stop(call, announced)
 
     def monitor(self, call: Call) -> None:
         """Looks at the process. Sends no request; may start the helper that a running service needs."""
@@ -214,17 +215,31 @@ class GuardedService:
     def _announce_stop(self, call: Call, *, is_alive: bool) -> tuple[Guard, Stopping] | None:
         """The guard's part before the service ends. It takes a third of the time at most, and cannot fail."""
         seconds = call.deadline.remaining() / 3
+        end = time.monotonic() + seconds
 
         def announce() -> tuple[Guard, Stopping] | None:
             guard = self._wiring(call).lenient()
-            return (guard, guard.stopping(is_alive=is_alive, seconds=seconds)) if guard else None
+            left = (end - time.monotonic()) * ANNOUNCING_SHARE  # the rest is for coming back in time
+            return (guard, guard.stopping(is_alive=is_alive, seconds=left)) if guard else None
 
         return self._attempt(call, announce, seconds)
 
-    def _conclude_stop(self, call: Call, guard: Guard, stopping: Stopping) -> None:
+    def _conclude_stop(self, call: Call, announced: tuple[Guard, Stopping] | None) -> None:
         """The guard's part after the service has ended: whatever becomes of it, the stop has succeeded."""
         seconds = call.deadline.remaining()
-        self._attempt(call, lambda: guard.stopped(stopping, seconds / 2), seconds)
+        if announced:
+            guard, stopping = announced
+            self._attempt(call, lambda: guard.stopped(stopping, seconds / 2), seconds)
+        elif call.values.given("host"):
+            self._attempt(call, lambda: self._end_workers(call, seconds / 2), seconds)
+
+    def _end_workers(self, call: Call, seconds: float) -> None:
+        """A row that may move gets nothing more from this node, also where the announcement took too long."""
+        from ocf_agents.guard.guard import UNANNOUNCED
+
+        guard = self._wiring(call).lenient()
+        if guard:
+            guard.stopped(UNANNOUNCED, seconds)
 
     def _attempt(self, call: Call, work: Callable[[], T], seconds: float) -> T | None:
         """Does what must neither fail an action nor hold it up, be it on a dead disk; None if it fails."""

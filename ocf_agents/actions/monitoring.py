@@ -48,7 +48,7 @@ def look_at_progress(notes: Notes, table: ProcTable, process: ProcessId, timeout
     before = progress.parse(notes.get("progress"), table.boot_id())
     tracks = progress.follow(before, samples, now)
     notes.put("progress", [track.words() for track in tracks])
-    still = progress.hung(tracks, samples, now, timeout)
+    still = progress.hung(tracks, now, timeout)
     if still:
         pids = ", ".join(str(each.pid) for each in still)
         return Health(DOWN, f"it hangs: process {pids} has done nothing for {timeout:g} s")

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 
 from ocf_agents.actions.guarded import GuardedService
-from ocf_agents.actions.wiring import require_library
+from ocf_agents.actions.wiring import Wiring, require_library
+from ocf_agents.guard.store import StoreError
 from ocf_agents.ocf.agent import Call
 from ocf_agents.ocf.errors import BadArguments
 from ocf_agents.openstack.text_file import read_bytes
@@ -31,6 +33,9 @@ def check_host(service: GuardedService, call: Call) -> None:
         require_library(sys.executable)
         _check_cloud(call)
         service.cloud_host(call)
+        _check_records(service, call)
+    if find_spec("amqp") is None:
+        call.log.info(f"monitors at level 10 ask nobody: install python3-amqp for {sys.executable}")
 
 
 def _warn_of_unit(service: GuardedService, call: Call, unit: str | None) -> None:
@@ -51,6 +56,14 @@ def _warn_of_unit(service: GuardedService, call: Call, unit: str | None) -> None
             f"{found} has Restart={state.restart}: when the cluster does not run it, systemd restarts it;"
             f" systemctl edit {found}: [Service] Restart=no"
         )
+
+
+def _check_records(service: GuardedService, call: Call) -> None:
+    """The directory of records, and who can read the secret, as a start would see them."""
+    try:
+        Wiring(service, call).check()
+    except StoreError as error:
+        raise BadArguments(f"parameter state_dir: {error.text}") from None
 
 
 def _check_cloud(call: Call) -> None:

@@ -39,7 +39,7 @@ class Wiring:
             return None
         host = self._service.cloud_host(self._call)
         require_library(sys.executable)
-        self._warn_of_readers(values["clouds_file"] if values["cloud"] else None)
+        self._warn_of_readers()
         return self._make(host, values.__getitem__, self._is_moving(host))
 
     def lenient(self) -> Guard | None:
@@ -56,7 +56,7 @@ class Wiring:
 
     def for_helper(self, host: str, *, is_moving: bool, is_quiet: bool) -> Guard:
         """The guard of a helper, for the host that its action found."""
-        return self._make(host, self._call.values.lenient, is_moving, is_quiet=is_quiet)
+        return self._make(host, self._call.values.lenient, is_moving, is_quiet=is_quiet, is_helper=True)
 
     def _is_needed(self, get: Callable[[str], Any]) -> bool:
         """Whether the parameters want something of the cloud, or something of ours may be under way there."""
@@ -64,7 +64,15 @@ class Wiring:
             return True
         return self._has_credentials() and bool(self._recorded_host(get))
 
-    def _make(self, host: str, get: Callable[[str], Any], is_moving: bool, is_quiet: bool = False) -> Guard:
+    def _make(
+        self,
+        host: str,
+        get: Callable[[str], Any],
+        is_moving: bool,
+        *,
+        is_quiet: bool = False,
+        is_helper: bool = False,
+    ) -> Guard:
         call = self._call
         instance, directory = call.environment.instance, get("state_dir")
         identity = store.Identity(instance, store.machine_id(), host)
@@ -73,7 +81,7 @@ class Wiring:
         facts = {"host": host, "moves": is_moving, "is_quiet": is_quiet}
         return Guard(
             policy=_policy(instance, host, get, is_moving),
-            disk=store.Store(directory, identity, reporter.warning),
+            disk=store.Store(directory, identity, reporter.warning, is_guest=is_helper),
             clock=self._clock,
             processes=HostProcesses(),
             spawner=HelperSpawner(self._service.module, facts, helper_environment(dict(os.environ))),
@@ -83,7 +91,16 @@ class Wiring:
             head_start=get("head_start"),
         )
 
-    def _warn_of_readers(self, clouds_file: str | None) -> None:
+    def check(self) -> None:
+        """Reads the record as a start would, and warns of who can read the secret. Raises StoreError."""
+        self._warn_of_readers()
+        instance, directory = self._call.environment.instance, self._call.values["state_dir"]
+        identity = store.Identity(instance, store.machine_id(), self._service.cloud_host(self._call))
+        store.Store(directory, identity, self._call.log.warning).load()
+
+    def _warn_of_readers(self) -> None:
+        values = self._call.values
+        clouds_file = values["clouds_file"] if values["cloud"] else None
         try:
             mode = os.stat(clouds_file).st_mode if clouds_file else 0
         except OSError:

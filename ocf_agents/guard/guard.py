@@ -25,7 +25,7 @@ from ocf_agents.guard.record import (
     Record,
 )
 from ocf_agents.guard.row import Rows
-from ocf_agents.guard.step import AS_WANTED, BLOCKED, DIED, OVERTAKEN, Finish, State
+from ocf_agents.guard.step import AS_WANTED, BLOCKED, DIED, OVERTAKEN, TOO_LATE, Finish, State
 from ocf_agents.guard.store import LockBusy, StoreError
 from ocf_agents.guard.verdict import NONE, Policy
 
@@ -35,8 +35,17 @@ FOREGROUND_LOCK_WAIT = 1.0
 SEASONED_AFTER = 90.0
 """Seconds: the cloud believes a dead service up for service_down_time (Nova: 60 s) after its last report."""
 
+BRIEFLY = 3
+"""How many `api_timeout` a start waits for an API that it cannot read, if nothing of ours is known."""
+
 HURRY_AFTER = 120.0
 """Seconds for which a helper waits for the row to be up before it enables it all the same."""
+
+
+GIVEN_UP = {
+    DISABLED: "the host may still be enabled",
+    ENABLED: "a disable of ours may be in effect, or may still come",
+}
 
 
 class Starting(NamedTuple):
@@ -51,6 +60,10 @@ class Stopping(NamedTuple):
 
     generation: int | None
     helper: Spawned | None
+
+
+UNANNOUNCED = Stopping(None, None)
+"""A stop that could not say that it comes."""
 
 
 class Conclusion(NamedTuple):
@@ -172,6 +185,12 @@ class Guard:
         Nothing is enabled for a `service` that has died. Leaves a helper behind where something may
         still land.
         """
+        conclusion = self._started(starting, service, seconds)
+        outcome = "start succeeded" if conclusion.is_success else "start failed"
+        self.reporter.decided(starting.generation, "-", outcome, conclusion.text)
+        return conclusion
+
+    def _started(self, starting: Starting, service: Process, seconds: float) -> Conclusion:
         margin = min(2 * self.policy.api_timeout + 2.0, seconds / 3)  # for a last look and a last request
         rows = self.connect(max(1.0, min(self.policy.api_timeout, margin / 2 - 0.5)))
         generation = starting.generation
@@ -182,6 +201,7 @@ class Guard:
                 return Conclusion(False, "another action of this resource took over")
             last_look = now + seconds - margin
             state = self._state(service, hurry=last_look - margin / 2, last_look=last_look, foreground=True)
+            state = replace(state, unread_until=now + BRIEFLY * self.policy.api_timeout)
             reconciler = self._reconciler(generation, service, rows)
             finish = replace(reconciler, lock_wait=FOREGROUND_LOCK_WAIT).run(state)
             conclusion = self._conclude(finish, self.disk.load())
@@ -238,8 +258,13 @@ class Guard:
     def _hand_over(self, record: Record, errand: Errand, helper: Spawned) -> Record | None:
         if record.generation != errand.generation or helper.process is None:
             return None
-        until = self.clock.now().seconds + errand.deadline
+        until = self.clock.now().seconds + errand.deadline + self._last_calls
         return replace(record, reconciler=Helper(helper.process, errand.generation, until))
+
+    @property
+    def _last_calls(self) -> float:
+        """Seconds that a helper may need after its deadline: for a read, and the write that it leads to."""
+        return 2 * self.policy.api_timeout
 
     # monitor and reload
 
@@ -299,7 +324,12 @@ class Guard:
         now = self.clock.now().seconds
         state = self._state(errand.service, hurry=now + HURRY_AFTER, last_look=end, foreground=False)
         rows = self.connect(self.policy.api_timeout)
-        return self._reconciler(generation, errand.service, rows, on_word).run(state)
+        finish = self._reconciler(generation, errand.service, rows, on_word).run(state)
+        if finish.ending in (TOO_LATE, BLOCKED):
+            text = f"gave up after {errand.deadline:.0f} s, {GIVEN_UP[errand.want]}: {finish.text}"
+            self.reporter.decided(generation, finish.status, "given up", text)
+            self.reporter.warning(text)
+        return finish
 
     def _registered(self, errand: Errand, end: float) -> int | None:
         while True:
@@ -308,7 +338,7 @@ class Guard:
                 errand = errand._replace(generation=generation or 0, expected=None)
                 if generation is None:
                     return None
-                mine = Helper(self.processes.me(), generation, end)
+                mine = Helper(self.processes.me(), generation, end + self._last_calls)
                 is_ours = self._is_handed_over(mine)
                 is_ours = is_ours or take_over(self.disk, self.clock, self.processes, mine)
                 return generation if is_ours else None

@@ -10,7 +10,7 @@ from ocf_agents.guard import marker, reading
 from ocf_agents.guard.ports import Clock, Disk, Processes, Reporter
 from ocf_agents.guard.reading import Decision, Seen, Situation, Trouble
 from ocf_agents.guard.record import DISABLE, Helper, Instant, Known, Process, Record
-from ocf_agents.guard.row import Rows, Unreadable
+from ocf_agents.guard.row import REFUSED, Rows, Unreadable
 from ocf_agents.guard.step import (
     Answered,
     Begun,
@@ -59,6 +59,7 @@ class Reconciler:
     lock_wait: float = LOCK_WAIT
     _last: tuple[str, str] = ("", "")
     _has_spoken: bool = field(default=False)
+    _warned: set[str] = field(default_factory=set)
 
     def run(self, state: State) -> Finish:
         """Steps until there is nothing left to do, another action took over, or the time is over."""
@@ -78,7 +79,7 @@ class Reconciler:
         if isinstance(effect, Send):
             return self._send(effect, state)
         if isinstance(effect, Settle):
-            return self._settle(effect)
+            return self._settle(effect, state)
         self.clock.pause(effect.floor, effect.spread)
         return Woken(self.clock.now())
 
@@ -116,6 +117,8 @@ class Reconciler:
             self._report("-", "overtaken", "another action has taken over")
             return Overtaken()
         self._tell(decisions[0], effect.seen, may_warn=False)
+        if effect.seen.trouble and effect.seen.trouble.is_permanent and not state.is_foreground:
+            self._warn_once(f"the row stays as it is until that is mended: {effect.seen.trouble.text}")
         return Considered(record, decisions[0], self.clock.now())
 
     def _finalise(self, considered: Record) -> Record:
@@ -137,12 +140,14 @@ class Reconciler:
             answer = self.rows.enable(attempt.row_id)
         return Answered(attempt, answer, self.clock.now().seconds - before)
 
-    def _settle(self, effect: Settle) -> Event:
+    def _settle(self, effect: Settle, state: State) -> Event:
         def change(record: Record) -> Record:
             around = self._situation(may_enable=False)
             return reading.settle(record, effect.attempt, effect.answer, effect.took, around, self.generation)
 
         self._tell_answer(effect)
+        if effect.answer.permanent and effect.answer.outcome == REFUSED and not state.is_foreground:
+            self._warn_once(f"the row stays as it is until that is mended: {effect.answer.text}")
         try:
             record = self.disk.update(change, self.lock_wait)
         except StoreError as error:
@@ -191,6 +196,12 @@ class Reconciler:
         self._last = (status, decided)
         self.reporter.decided(self.generation, status, decided, why)
         return True
+
+    def _warn_once(self, text: str) -> None:
+        """A helper tries on, and should not be the only one to know why in vain."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self.reporter.warning(text)
 
     def _speak(self) -> None:
         if not self._has_spoken:

@@ -140,6 +140,12 @@ class Record:
         return any(attempt.kind == DISABLE for attempt in self.attempts)
 
     @property
+    def may_be_ours(self) -> bool:
+        """Whether a disable of ours is in effect as last seen, or one that was really sent is not settled."""
+        is_sent = any(a.kind == DISABLE and not a.is_presumed for a in self.attempts)
+        return self.known.status == OURS or is_sent
+
+    @property
     def is_quiet(self) -> bool:
         """Whether a running service owes nothing: this generation has read the row and leaves it."""
         is_read = self.known.generation == self.generation and self.known.is_final

@@ -7,6 +7,7 @@ simulation can do the same with a clock, a disk and a cloud of its own.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Union
 
@@ -34,6 +35,9 @@ minute keep it so for ever (docs/scale).
 SHORTEST_CAP = 5.0
 PART_OF_THE_REST = 1 / 4
 """A start's backoff grows to this part of the time that it has left, or to the shortest cap, in seconds."""
+
+SHORTEST_REST = 2.0
+"""Seconds before the end of a brief wait in which one more look is not worth it."""
 
 # Events
 
@@ -146,7 +150,10 @@ class State:
     `hurry`: from then on a row of ours is enabled although it is not up. `last_look`: from then on
     an unread row is given up. `seasoned_at`: from then on no report of a predecessor is still
     believed by the cloud, so that any `up` speaks of the present process; before it, only an `up`
-    whose beat has moved since our first look does.
+    whose beat has moved since our first look does, or since the last write that a look has shown: a
+    write, whoever sent it, moves the beat as well (case 151). Once confirmed, it stays so.
+    `unread_until`: so long a start waits for an API that cannot be read where nothing of ours is known
+    (case 44).
     """
 
     policy: Policy
@@ -154,7 +161,10 @@ class State:
     hurry: float
     last_look: float
     seasoned_at: float
+    unread_until: float = math.inf
     first_beat: str | None = None
+    shown: tuple[object, ...] | None = None
+    is_confirmed: bool = False
     failures: int = 0
     polls: int = 0
     looked_at: float = 0.0
@@ -172,7 +182,7 @@ class State:
         """
         if row is None or row.forced_down or now.seconds >= self.hurry:
             return True
-        return bool(row.up) and (now.seconds >= self.seasoned_at or row.beat != self.first_beat)
+        return bool(row.up) and (now.seconds >= self.seasoned_at or self.is_confirmed)
 
 
 def step(state: State, event: Event) -> tuple[State, Effect]:
@@ -196,12 +206,19 @@ def step(state: State, event: Event) -> tuple[State, Effect]:
 
 def _after_look(state: State, seen: Seen) -> tuple[State, Effect]:
     row = seen.row
-    if row is not None and state.first_beat is None:
-        state = replace(state, first_beat=row.beat)
+    if row is not None and state.shown != _written(row):
+        state = replace(state, first_beat=row.beat, shown=_written(row))
+    elif row is not None and row.up and row.beat != state.first_beat:
+        state = replace(state, is_confirmed=True)
     state = replace(
         state, trouble=seen.trouble, caveat=_caveat(state, row, seen.sent), looked_at=seen.sent.seconds
     )
     return state, Consider(seen, state.can_be_chosen(row, seen.sent))
+
+
+def _written(row: Row) -> tuple[object, ...]:
+    """What a write may change, and no report."""
+    return row.id, row.disabled, row.reason, row.forced_down
 
 
 def _caveat(state: State, row: Row | None, now: Instant) -> str:
@@ -231,7 +248,7 @@ def _after_decision(state: State, event: Considered) -> tuple[State, Effect]:
     if decision.do == TO_WAIT_FOR_UP:
         return _wait_for_up(state, now)
     if state.trouble:
-        return _after_trouble(state, state.trouble, now)
+        return _after_trouble(state, state.trouble, event.record, now)
     if decision.status == NONE and state.is_foreground:
         state, pause = _poll(state)
         return _pause(state, now, pause)
@@ -263,11 +280,22 @@ def _poll(state: State) -> tuple[State, Pause]:
     return replace(state, polls=state.polls + 1), Pause(mean / 2, mean)
 
 
-def _after_trouble(state: State, trouble: Trouble, now: Instant) -> tuple[State, Effect]:
+def _after_trouble(state: State, trouble: Trouble, record: Record, now: Instant) -> tuple[State, Effect]:
     state = replace(state, text=trouble.text)
     if trouble.is_permanent and state.is_foreground:
         return state, Finish(HOPELESS, state.status, text=trouble.text)
+    if state.is_foreground and not record.may_be_ours:
+        return _wait_briefly(state, trouble, now)
     return _retry(state, now, wait=trouble.retry_after)
+
+
+def _wait_briefly(state: State, trouble: Trouble, now: Instant) -> tuple[State, Effect]:
+    """There is nothing to undo that is known: the helper that a start leaves behind has the patience."""
+    limit = min(state.last_look, state.unread_until)
+    if limit - now.seconds <= SHORTEST_REST:
+        return state, Finish(TOO_LATE, state.status, text=trouble.text)
+    after, effect = _retry(replace(state, last_look=limit), now, wait=trouble.retry_after)
+    return replace(after, last_look=state.last_look, is_last_look=state.is_last_look), effect
 
 
 def _after_answer(state: State, event: Settled) -> tuple[State, Effect]:

@@ -44,13 +44,15 @@ class _Unreachable(Exception):
 
 
 def ping(transport: Transport, exchange: str, topic: str, host: str, seconds: float) -> Pong:
-    """Asks `TOPIC.HOST` once, within `seconds`. Never raises."""
+    """Asks `TOPIC.HOST` once, within `seconds` and HEADROOM. Never raises."""
     try:
         return wait_for(lambda: _ping(transport, exchange, f"{topic}.{host}", seconds), seconds + HEADROOM)
     except Impatient:
         return Pong(UNREACHABLE, f"the message bus did not answer within {seconds:g} s")
     except ImportError as error:
         return Pong(UNASKED, f"the Python module {error.name} is missing: install python3-amqp")
+    except Exception as error:  # a name that no bus can have, say; its text might hold a password
+        return Pong(UNASKED, f"the message bus cannot be asked ({type(error).__name__})")
 
 
 def _ping(transport: Transport, exchange: str, key: str, seconds: float) -> Pong:
@@ -58,39 +60,55 @@ def _ping(transport: Transport, exchange: str, key: str, seconds: float) -> Pong
 
     end = time.monotonic() + seconds
     try:
-        connection = _connect(transport, end)
+        connection, is_blocked = _connect(transport, end)
     except _Unreachable as error:
         return Pong(UNREACHABLE, str(error))
     except (amqp.AccessRefused, amqp.NotAllowed) as error:
         return Pong(UNASKED, f"the message bus refuses the service's own user: {type(error).__name__}")
     try:
-        return _ask(connection, exchange, key, end, seconds)
+        pong = _ask(connection, exchange, key, end, seconds)
     except amqp.NotFound:
         return Pong(NOBODY, f"the message bus has no exchange {exchange}")
-    except amqp.AMQPError as error:
+    except amqp.AccessRefused as error:
         return Pong(UNASKED, f"the message bus refuses the question: {type(error).__name__}")
-    except OSError as error:
-        return Pong(UNREACHABLE, f"the message bus was lost: {error.strerror or type(error).__name__}")
+    except (OSError, amqp.AMQPError) as error:
+        return Pong(UNREACHABLE, f"the message bus was lost: {_describe(error)}")
     finally:
-        connection.collect()
+        _close(connection)
+    if pong.outcome == SILENT and is_blocked:
+        return Pong(UNREACHABLE, "the message bus takes no messages now (an alarm of its memory or disk)")
+    return pong
 
 
-def _connect(transport: Transport, end: float) -> Any:  # noqa: ANN401 (py-amqp has no types)
-    """A connection to the first broker that answers."""
+def _connect(transport: Transport, end: float) -> tuple[Any, list[str]]:
+    """A connection to the first broker that answers, and where it will say that it takes no messages."""
+    import amqp
+
     problems = []
     for number, broker in enumerate(transport.brokers):
-        share = (end - time.monotonic()) / (
-            len(transport.brokers) - number + 1
-        )  # something is left to ask in
+        shares = len(transport.brokers) - number + 1  # one is left to ask in
+        share = (end - time.monotonic()) / shares
         try:
             return _open(transport, broker, max(0.1, share))
-        except (OSError, ssl.SSLError) as error:
+        except (amqp.AccessRefused, amqp.NotAllowed):
+            raise
+        except (OSError, amqp.AMQPError) as error:
             problems.append(f"{broker.host}:{broker.port}: {_describe(error)}")
     raise _Unreachable(f"no message bus at {'; '.join(problems)}")
 
 
-def _open(transport: Transport, broker: Broker, seconds: float) -> Any:  # noqa: ANN401
+def _close(connection: Any) -> None:  # noqa: ANN401
+    """In order, if that is quick: a broker writes a warning for each client that just vanishes."""
+    try:
+        connection.close()
+    except Exception:  # whatever the library or the peer makes of the end, the answer is there
+        connection.collect()
+
+
+def _open(transport: Transport, broker: Broker, seconds: float) -> tuple[Any, list[str]]:
     import amqp
+
+    blocked: list[str] = []
 
     where = f"[{broker.host}]" if ":" in broker.host else broker.host
     connection = amqp.Connection(
@@ -103,9 +121,10 @@ def _open(transport: Transport, broker: Broker, seconds: float) -> Any:  # noqa:
         read_timeout=seconds,
         write_timeout=seconds,
         heartbeat=0,
+        on_blocked=blocked.append,
     )
     connection.connect()
-    return connection
+    return connection, blocked
 
 
 def _tls(transport: Transport, broker: Broker) -> dict[str, Any]:
@@ -160,5 +179,8 @@ def _question(queue: str) -> str:
     return json.dumps({"oslo.version": "2.0", "oslo.message": json.dumps(inner)})
 
 
-def _describe(error: OSError) -> str:
-    return error.strerror or str(error) or type(error).__name__
+def _describe(error: Exception) -> str:
+    """An error of the network in its own words, one of the broker by its name and reply."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error) or type(error).__name__
+    return f"{type(error).__name__} {getattr(error, 'reply_text', '')}".strip()

@@ -60,6 +60,10 @@ class Failure(Exception):
         self.text, self.permanent, self.retry_after, self.reached = text, permanent, retry_after, reached
 
 
+SHORT_SECRET = 8
+"""Characters below which a secret may be a part of any word."""
+
+
 class Redactor:
     """Hides secrets in a text, and makes one bounded line of it."""
 
@@ -74,10 +78,17 @@ class Redactor:
 
     def __call__(self, text: str) -> str:
         for secret in self._texts:
-            text = text.replace(secret, "***")
+            text = re.sub(_pattern(secret), "***", text)
         text = re.sub(r"(\w+://)[^/\s]+@", r"\1***@", text)
         line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
+
+
+def _pattern(secret: str) -> str:
+    """A short one hides whole words only: a text with holes in its words would tell it, and little else."""
+    pattern = re.escape(secret)
+    is_like_a_word = len(secret) < SHORT_SECRET and secret.isascii() and secret.isalnum()
+    return rf"(?<![A-Za-z0-9]){pattern}(?![A-Za-z0-9])" if is_like_a_word else pattern
 
 
 def spellings(secret: str) -> set[str]:
@@ -89,10 +100,14 @@ def spellings(secret: str) -> set[str]:
         quote(data, safe=""),
         quote_plus(data),
         html.escape(secret),
+        html.escape(secret).replace("&#x27;", "&#39;"),
+        html.escape(secret, quote=False),
         repr(secret)[1:-1],
     }
+    found |= {re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), text) for text in found}
     found |= {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
-    return found | {base64.b64encode(data).decode()}
+    found |= {text.replace("/", "\\/") for text in found}
+    return found | {base64.b64encode(data).decode(), base64.urlsafe_b64encode(data).decode()}
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:

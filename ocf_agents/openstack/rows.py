@@ -8,6 +8,7 @@ the name server, the network or the API do.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ STUB_ROWS = (2, 69)  # from here on a row whose cell is down is shown as UNKNOWN
 LOADING = 5.0
 GRACE = 0.25  # the library's own timeout gets the first word
 UNAUTHORIZED = 401
+ROW_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
+"""A uuid, or anything as harmless in a URL."""
+
 REQUEST_TIMEOUT = 408
 T = TypeVar("T")
 
@@ -220,7 +224,7 @@ def judge(reply: Reply, wanted: Mapping[str, str]) -> Answer:
 def as_row(service: Mapping[str, Any], doing: str) -> Row:
     """Nova's record as the guard's. Raises Failure for one that does not say all it must (case 53)."""
     status, row_id = service.get("status"), service.get("id")
-    if status not in ("enabled", "disabled") or not isinstance(row_id, str) or not row_id:
+    if status not in ("enabled", "disabled") or not isinstance(row_id, str) or not ROW_ID.fullmatch(row_id):
         raise Failure(f"{doing}: Nova does not know the row's state now (status {status})")
     reason = service.get("disabled_reason")
     return Row(

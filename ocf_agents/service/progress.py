@@ -3,7 +3,9 @@
 
 A healthy service of OpenStack is switched dozens of times in five seconds, however idle it is (its
 timers and heartbeats); one that hangs is not switched at all, and looks alive to everything that
-only asks for its pid. A parent of workers only waits for them, so it is judged by its workers.
+only asks for its pid. A parent of workers only waits for them, so it hangs when its workers do. A
+child that only waits, as helpers of the interpreter do, cannot be told from a worker that hangs: one
+that stands still beside others that move is no proof.
 """
 
 from __future__ import annotations
@@ -23,12 +25,11 @@ MOST_DIGITS = 18
 class Sample:
     """How far one process has come: `value` changes with each switch of a task and each tick of CPU time."""
 
-    __slots__ = ("is_worker", "process", "value")
+    __slots__ = ("process", "value")
 
-    def __init__(self, process: ProcessId, value: str, is_worker: bool = False) -> None:
+    def __init__(self, process: ProcessId, value: str) -> None:
         self.process = process
         self.value = value
-        self.is_worker = is_worker
 
 
 class Track:
@@ -58,8 +59,7 @@ def measure(table: ProcTable, main: ProcessId) -> list[Sample]:
         return []
     executable = table.executable(main.pid)
     workers = [pid for pid in children if executable and table.executable(pid) == executable]
-    samples = [_sample(table, main.pid, is_worker=False)]
-    samples += [_sample(table, pid, is_worker=True) for pid in workers]
+    samples = [_sample(table, pid) for pid in (main.pid, *workers)]
     return [sample for sample in samples if sample is not None]
 
 
@@ -75,18 +75,10 @@ def has_moved(before: Iterable[Track], samples: Iterable[Sample]) -> bool:
     return any(known.get(sample.process, sample.value) != sample.value for sample in samples)
 
 
-def hung(tracks: Sequence[Track], samples: Sequence[Sample], now: float, timeout: float) -> list[ProcessId]:
-    """Which processes have stood still for `timeout` seconds and three samples.
-
-    The main process counts only where it has no workers.
-    """
-    workers = {sample.process for sample in samples if sample.is_worker}
-    judged = [track for track in tracks if not workers or track.process in workers]
-    return [
-        track.process
-        for track in judged
-        if track.count >= FEWEST_SAMPLES and now - track.since >= timeout > 0
-    ]
+def hung(tracks: Sequence[Track], now: float, timeout: float) -> list[ProcessId]:
+    """The processes, if all of them have stood still for `timeout` seconds and three samples; else none."""
+    is_hung = [track.count >= FEWEST_SAMPLES and now - track.since >= timeout > 0 for track in tracks]
+    return [track.process for track in tracks] if is_hung and all(is_hung) else []
 
 
 def parse(lines: Iterable[Sequence[str]], boot_id: str) -> list[Track]:
@@ -94,7 +86,7 @@ def parse(lines: Iterable[Sequence[str]], boot_id: str) -> list[Track]:
     return [track for track in (_parse(words, boot_id) for words in lines) if track is not None]
 
 
-def _sample(table: ProcTable, pid: int, *, is_worker: bool) -> Sample | None:
+def _sample(table: ProcTable, pid: int) -> Sample | None:
     stat = table.stat(pid)
     if stat is None or stat.is_dead() or stat.state == "t":
         return None
@@ -102,7 +94,7 @@ def _sample(table: ProcTable, pid: int, *, is_worker: bool) -> Sample | None:
     if switches is None:
         return None
     process = ProcessId(pid, stat.start, table.boot_id())
-    return Sample(process, f"{switches}/{stat.ticks}", is_worker)
+    return Sample(process, f"{switches}/{stat.ticks}")
 
 
 def _follow(track: Track | None, sample: Sample, now: float) -> Track:

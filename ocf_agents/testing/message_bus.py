@@ -28,7 +28,8 @@ def long(data: bytes) -> bytes:
 
 
 class MessageBus:
-    """What it `does` with a question: "answer", "silent", "nobody" listens, "no exchange", "hangs".
+    """What it `does` with a question: "answer", "silent", "nobody" listens, "no exchange", "hangs",
+    "blocks" (takes no messages: an alarm), "breaks" (an error of its own), "is down" (the same at once).
 
     `password`: what a user must give. `host`: its address, of IPv4 or IPv6. `keys` are the routing keys
     that it was asked for, `messages` the questions.
@@ -110,8 +111,12 @@ class Session:
                 self._send(0, 10, 50, struct.pack(">H", 403) + short("ACCESS_REFUSED") + b"\0\0\0\0")
                 return
             self._send(0, 10, 30, struct.pack(">HIH", 100, 131072, 0))
+        elif key == (10, 40) and self.bus.does == "is down":
+            self._send(0, 10, 50, struct.pack(">H", 541) + short("vhost is down") + b"\0\0\0\0")
         elif key == (10, 40):
             self._send(0, 10, 41, short(""))
+        elif key == (10, 50):
+            self._send(0, 10, 51, b"")
         elif key == (20, 10):
             self._send(channel, 20, 11, long(b""))
         elif key == (50, 10):
@@ -128,7 +133,11 @@ class Session:
         self.bus.keys.append(f"{exchange}/{routing_key}")
         question = json.loads(json.loads(body)["oslo.message"])
         self.bus.messages.append(question)
-        if self.bus.does == "answer":
+        if self.bus.does == "blocks":
+            self._send(0, 10, 60, short("low on memory"))
+        elif self.bus.does == "breaks":
+            self._send(0, 10, 50, struct.pack(">H", 541) + short("vhost is down") + b"\0\0\0\0")
+        elif self.bus.does == "answer":
             answer = json.dumps({"oslo.version": "2.0", "oslo.message": json.dumps({"result": "pong"})})
             self._send(
                 channel, 60, 60, short("tag") + b"\0" * 7 + b"\1\0" + short("") + short(question["_reply_q"])

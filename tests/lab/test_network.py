@@ -40,7 +40,7 @@ START_WITHIN = 58
 TWO_UNANSWERED = 20
 """Seconds from the first of two enables without an answer to the end of the start: 6 s, and the pauses."""
 
-UNANSWERED = r"INFO: %s sent: unknown after \d\.\d+ s: PUT http\S+: no answer (in time|within 3 s)$"
+UNANSWERED = r"INFO: %s sent: unknown after \d\.\d+ s: PUT http\S+: no answer (in time|within 3 s), row \S+$"
 LEFT = r"WARNING: a late disable of ours replaced somebody's own \(reason '%s', read \S+\); it is left"
 WORDS = "maintenance, ticket 815 (Åsa)"
 

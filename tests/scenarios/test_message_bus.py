@@ -102,3 +102,25 @@ def test_the_password_of_the_bus_is_nowhere(running: Node, bus: MessageBus) -> N
     texts = [text for result in results for text in (result.reason or "", result.stderr, result.stdout)]
     files = [path.read_text() for path in running.run_dir.iterdir() if path.is_file()]
     assert SECRET not in "".join([*texts, *files, running.log.read_text() if running.log.exists() else ""])
+
+
+def test_the_misses_of_a_process_are_not_its_successors(running: Node, bus: MessageBus) -> None:
+    bus.does = "silent"
+    assert [look(running).code for _ in range(2)] == [0, 1]
+    assert running.run("stop").code == 0
+    assert succeeded(running.run("start"))
+    assert look(running).code == 0, "its first miss"
+
+
+@pytest.mark.parametrize("does", ["blocks", "breaks", "is down"])
+def test_a_bus_in_trouble_of_its_own_restarts_nothing(running: Node, bus: MessageBus, does: str) -> None:
+    bus.does = does
+    assert [look(running).code for _ in range(3)] == [0, 190, 190]
+
+
+def test_a_monitor_ends_in_its_time_whatever_the_bus_does(running: Node, bus: MessageBus) -> None:
+    bus.does = "hangs"
+    running.pacemaker.parameters["bus_timeout"] = "50s"
+    result = running.run("monitor", level=10, timeout=6.0)
+    assert not result.timed_out
+    assert result.code == 0

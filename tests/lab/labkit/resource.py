@@ -93,28 +93,40 @@ class Resource:
         self.cluster.run("cibadmin", "--modify", f"--xml-text={change}")
 
     def set_parameters(self, parameters: dict[str, str]) -> Action:
-        """Other parameters in the place of all that it has, at once; returns Pacemaker's reload of it.
-
-        They go through a pipe: one of them is a secret.
-        """
+        """Other parameters in the place of all that it has, at once; returns Pacemaker's reload of it."""
         mark = self.journal.mark()
         [old] = self.cluster.query(f"//primitive[@id='{self.name}']/instance_attributes")
         new = ET.Element("instance_attributes", id=old.get("id", ""))
         for name, value in parameters.items():
             ET.SubElement(new, "nvpair", id=f"{self.name}-{name}", name=name, value=value)
-        self.cluster.run("cibadmin", "--replace", "--xml-pipe", text=ET.tostring(new, "unicode"))
+        self._replace(new)
         return self.wait_for_action("reload-agent", mark)
 
     def add_monitor(self, name: str, interval: str, level: int) -> None:
         """One more monitor, at that OCF_CHECK_LEVEL."""
-        level_text = f'<nvpair id="{name}-level" name="OCF_CHECK_LEVEL" value="{level}"/>'
-        attributes = f'<instance_attributes id="{name}-attributes">{level_text}</instance_attributes>'
-        op = f'<op id="{name}" name="monitor" interval="{interval}" timeout="20s">{attributes}</op>'
-        path = f"//primitive[@id='{self.name}']/operations"
-        self.cluster.run("cibadmin", "--create", f"--xpath={path}", f"--xml-text={op}")
+        primitive = self._primitive()
+        operations = primitive.find("operations")
+        assert operations is not None
+        op = ET.SubElement(operations, "op", id=name, name="monitor", interval=interval, timeout="20s")
+        attributes = ET.SubElement(op, "instance_attributes", id=f"{name}-attributes")
+        ET.SubElement(attributes, "nvpair", id=f"{name}-level", name="OCF_CHECK_LEVEL", value=str(level))
+        self._replace(primitive)
 
     def remove_monitor(self, name: str) -> None:
-        self.cluster.run("cibadmin", "--delete", f"--xml-text=<op id='{name}'/>")
+        primitive = self._primitive()
+        operations = primitive.find("operations")
+        assert operations is not None
+        for op in operations.findall(f"op[@id='{name}']"):
+            operations.remove(op)
+        self._replace(primitive)
+
+    def _primitive(self) -> ET.Element:
+        [primitive] = self.cluster.query(f"//primitive[@id='{self.name}']")
+        return primitive
+
+    def _replace(self, element: ET.Element) -> None:
+        """Through a pipe: a parameter may be a secret."""
+        self.cluster.run("cibadmin", "--replace", "--xml-pipe", text=ET.tostring(element, "unicode"))
 
     def clean_up(self) -> None:
         """Forget its failures; returns once Pacemaker has nothing left to do."""

@@ -43,6 +43,9 @@ def test_a_service_that_answers_is_asked_by_its_exchange_and_host() -> None:
         ("nobody", bus.NOBODY, "nobody listens for compute.cmp-7"),
         ("no exchange", bus.NOBODY, "no exchange nova"),
         ("hangs", bus.UNREACHABLE, "no message bus at 127.0.0.1"),
+        ("blocks", bus.UNREACHABLE, "takes no messages"),
+        ("breaks", bus.UNREACHABLE, "vhost is down"),
+        ("is down", bus.UNREACHABLE, "vhost is down"),
     ],
 )
 def test_each_other_end_has_its_own_name(does: str, outcome: str, said: str) -> None:
@@ -62,6 +65,18 @@ def test_a_bus_that_is_down_is_told_apart_from_a_service_that_is() -> None:
 def test_the_next_broker_is_asked_where_one_is_down() -> None:
     with MessageBus(password=SECRET) as broker:
         assert ask(free_port(), broker.port).outcome == bus.ANSWERED
+
+
+def test_the_next_broker_is_asked_where_one_is_broken() -> None:
+    with MessageBus("is down", SECRET) as broken, MessageBus(password=SECRET) as broker:
+        assert ask(broken.port, broker.port).outcome == bus.ANSWERED
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 70, "\udcff"])
+def test_a_broker_that_no_name_server_can_know_is_no_traceback(host: str) -> None:
+    where = Transport((transport.Broker(host, 5672, "nova", SECRET),))
+    assert ping(where, "nova", "compute", "cmp-7", 2.0).outcome in (bus.UNASKED, bus.UNREACHABLE)
+    assert ping(where, "nova", "compute", "h" * 300, 2.0).outcome in (bus.UNASKED, bus.UNREACHABLE)
 
 
 def test_a_bus_that_refuses_the_user_says_nothing_about_the_service() -> None:

@@ -27,12 +27,11 @@ def after(looks: list[tuple[float, list[Sample]]], timeout: float) -> list[Proce
     tracks: list[Track] = []
     for now, samples in looks:
         tracks = progress.follow(tracks, samples, now)
-    now, samples = looks[-1]
-    return progress.hung(tracks, samples, now, timeout)
+    return progress.hung(tracks, looks[-1][0], timeout)
 
 
-def still(process: ProcessId = MAIN, *, is_worker: bool = False) -> Sample:
-    return Sample(process, "5/5", is_worker)
+def still(process: ProcessId = MAIN) -> Sample:
+    return Sample(process, "5/5")
 
 
 @pytest.mark.parametrize(
@@ -62,20 +61,21 @@ def test_a_clock_that_went_back_is_no_proof() -> None:
     assert after([(1000.0, [still()]), (1100.0, [still()]), (10.0, [still()])], 120) == []
 
 
-def test_a_parent_of_workers_is_judged_by_them() -> None:
-    busy = [Sample(WORKER, str(number), True) for number in range(3)]
+def test_a_parent_of_workers_hangs_when_they_do() -> None:
+    busy = [Sample(WORKER, str(number)) for number in range(3)]
     assert after([(60.0 * n, [still(), worker]) for n, worker in enumerate(busy)], 100) == []
-    hung = [(60.0 * n, [still(), still(WORKER, is_worker=True)]) for n in range(3)]
-    assert after(hung, 100) == [WORKER]
+    assert after([(60.0 * n, [still(), still(WORKER)]) for n in range(3)], 100) == [MAIN, WORKER]
 
 
-def test_a_worker_that_hangs_beside_one_that_works_is_found() -> None:
-    looks = [(60.0 * n, [still(WORKER, is_worker=True), Sample(OTHER, str(n), True)]) for n in range(3)]
-    assert after(looks, 100) == [WORKER]
+def test_a_child_that_only_waits_beside_others_that_move_is_no_proof() -> None:
+    busy_main = [(60.0 * n, [Sample(MAIN, str(n)), still(WORKER)]) for n in range(3)]
+    assert after(busy_main, 100) == []
+    busy_worker = [(60.0 * n, [still(), still(WORKER), Sample(OTHER, str(n))]) for n in range(3)]
+    assert after(busy_worker, 100) == []
 
 
 def test_a_short_lived_child_does_not_hide_that_the_parent_hangs() -> None:
-    looks = [(0.0, [still()]), (60.0, [still(), still(OTHER, is_worker=True)]), (120.0, [still()])]
+    looks = [(0.0, [still()]), (60.0, [still(), still(OTHER)]), (120.0, [still()])]
     assert after(looks, 100) == [MAIN]
 
 
@@ -121,7 +121,7 @@ def test_workers_are_the_children_that_run_the_same_program(workshop: Workshop) 
     assert main is not None
     wait_until(lambda: len(progress.measure(ProcTable(), main)) == 2)
     samples = progress.measure(ProcTable(), main)
-    assert [sample.is_worker for sample in samples] == [False, True]
+    assert [sample.process.pid == process.pid for sample in samples] == [True, False]
     for pid in ProcTable().children(process.pid) or []:
         os.kill(pid, signal.SIGKILL)
 
