@@ -241,12 +241,26 @@ def _withdraw(exemption: tuple[str, str]) -> bool:
     return is_found
 
 
-def main(what: str = "all", *arguments: str) -> int:
-    if what == "replay":
-        return 1 - replay(*arguments)
-    if what == "mutant":
-        return 1 - catch(*arguments)
-    goal = int(arguments[0]) if arguments else None
+def _worlds() -> list[str]:
+    from tests.proof import worlds
+
+    return list(worlds.ALL)
+
+
+def _is_known(name: str, names: list[str]) -> bool:
+    if name not in names:
+        print(f"there is no {name!r}, but there are:\n  " + "\n  ".join(names))
+    return name in names
+
+
+def main(what: str = "", *arguments: str) -> int:
+    if what == "replay" and len(arguments) > 1:
+        return 1 - replay(*arguments) if _is_known(arguments[0], _worlds()) else 2
+    if what == "mutant" and len(arguments) == 1:
+        return 1 - catch(*arguments) if _is_known(arguments[0], [one.name for one in mutants.MUTANTS]) else 2
+    if any(not argument.isdigit() for argument in arguments):
+        what = ""
+    goal = int(arguments[0]) if arguments and what else None
     parts = {
         "search": [lambda: search(is_long=False)],
         "long-search": [lambda: search(is_long=True, goal=goal)],
