@@ -76,6 +76,8 @@ def parameters(lab: Lab) -> dict[str, str]:
         "user": lab.compute_user,
         "cloud": "lab",
         "hold": f"{HOLD}s",
+        "bus_timeout": "1s",
+        "bus_grace": "15s",
     }
 
 

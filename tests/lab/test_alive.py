@@ -19,8 +19,6 @@ from words import HOLD, LONG, assert_in_service, assert_stays_in_service
 OUTAGE = 120 if LONG else 25
 """Seconds for which the message bus is away."""
 
-QUICK = {"bus_timeout": "1s", "bus_misses": "3", "bus_grace": "15s"}
-
 UNBIND = """\
 import sys, amqp
 connection = amqp.Connection(sys.argv[1], userid="lab", password=sys.argv[2])
@@ -31,15 +29,15 @@ connection.close()
 
 
 @pytest.fixture
-def watched(compute: Resource, parameters: dict[str, str]) -> Iterator[Resource]:
+def watched(compute: Resource) -> Iterator[Resource]:
     """The resource with a second monitor, which asks nova-compute over the message bus every 3 s."""
     compute.add_monitor("deep", "3s", level=10)
-    compute.set_parameters({**parameters, **QUICK})
-    wait_for("a good answer over the bus", lambda: deep_codes(compute)[-1:] == [0], 60)
-    compute.forget()
-    yield compute
-    compute.remove_monitor("deep")
-    compute.set_parameters(parameters)
+    try:
+        wait_for("a good answer over the bus", lambda: deep_codes(compute)[-1:] == [0], 60)
+        compute.forget()
+        yield compute
+    finally:
+        compute.remove_monitor("deep")
 
 
 def deep_codes(compute: Resource) -> list[int | None]:
