@@ -113,7 +113,8 @@ class SimulatedSpawner:
 
         helper = world.spawn("helper", live, parent)
         helper.is_held = is_held
-        helper.overdue_at = world.now + errand.deadline + OVERDUE_AFTER + 1.0
+        last_calls = 2 * world.policy.api_timeout
+        helper.overdue_at = world.now + errand.deadline + last_calls + OVERDUE_AFTER + 1.0
         parent.saw(helper.process.pid)
         world.tell(f"{world.name(parent)} spawns {world.name(helper)} to have it {errand.want}")
         return SimulatedHelper(parent, helper)
