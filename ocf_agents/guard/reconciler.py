@@ -187,7 +187,8 @@ class Reconciler:
         )
         self.reporter.info(f"{effect.attempt.kind} sent: {text}")
         self._last = ("", "")
-        self._speak()
+        if effect.answer.outcome != REFUSED or effect.answer.permanent:
+            self._speak()  # else it is tried again at once, and better beside a living service
 
     def _report(self, status: str, decided: str, why: str) -> bool:
         """One line for each change: a poll that reads the same again says nothing."""

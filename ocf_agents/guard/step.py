@@ -150,8 +150,7 @@ class State:
     `hurry`: from then on a row of ours is enabled although it is not up. `last_look`: from then on
     an unread row is given up. `seasoned_at`: from then on no report of a predecessor is still
     believed by the cloud, so that any `up` speaks of the present process; before it, only an `up`
-    whose beat has moved since our first look does, or since the last write that a look has shown: a
-    write, whoever sent it, moves the beat as well (case 151). Once confirmed, it stays so.
+    whose beat has moved since our first look does.
     `unread_until`: so long a start waits for an API that cannot be read where nothing of ours is known
     (case 44).
     """
@@ -163,8 +162,6 @@ class State:
     seasoned_at: float
     unread_until: float = math.inf
     first_beat: str | None = None
-    shown: tuple[object, ...] | None = None
-    is_confirmed: bool = False
     failures: int = 0
     polls: int = 0
     looked_at: float = 0.0
@@ -182,7 +179,7 @@ class State:
         """
         if row is None or row.forced_down or now.seconds >= self.hurry:
             return True
-        return bool(row.up) and (now.seconds >= self.seasoned_at or self.is_confirmed)
+        return bool(row.up) and (now.seconds >= self.seasoned_at or row.beat != self.first_beat)
 
 
 def step(state: State, event: Event) -> tuple[State, Effect]:
@@ -206,19 +203,12 @@ def step(state: State, event: Event) -> tuple[State, Effect]:
 
 def _after_look(state: State, seen: Seen) -> tuple[State, Effect]:
     row = seen.row
-    if row is not None and state.shown != _written(row):
-        state = replace(state, first_beat=row.beat, shown=_written(row))
-    elif row is not None and row.up and row.beat != state.first_beat:
-        state = replace(state, is_confirmed=True)
+    if row is not None and state.first_beat is None:
+        state = replace(state, first_beat=row.beat)
     state = replace(
         state, trouble=seen.trouble, caveat=_caveat(state, row, seen.sent), looked_at=seen.sent.seconds
     )
     return state, Consider(seen, state.can_be_chosen(row, seen.sent))
-
-
-def _written(row: Row) -> tuple[object, ...]:
-    """What a write may change, and no report."""
-    return row.id, row.disabled, row.reason, row.forced_down
 
 
 def _caveat(state: State, row: Row | None, now: Instant) -> str:
