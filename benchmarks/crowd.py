@@ -82,7 +82,9 @@ class Crowd:
 def crowd(agent: Path, directory: Path, count: int = NODES, capacity: Capacity = CAPACITY) -> Iterator[Crowd]:
     """As many hosts, none of which runs its service yet. An RPC to a service that is gone blocks for 2 s."""
     with ExitStack() as stack:
-        api = stack.enter_context(ComputeApi(capacity=capacity, rpc_timeout=2.0, down_time=4.0))
+        api = stack.enter_context(
+            ComputeApi(capacity=capacity, rpc_timeout=2.0, down_time=4.0, report_interval=1.0)
+        )
         nodes = []
         for number in range(count):
             name = f"cmp-{number}"

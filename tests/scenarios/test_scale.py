@@ -95,5 +95,5 @@ def test_five_real_hosts_at_once_are_right_though_most_requests_are_refused(tmp_
             turn = here.turn(action)
             assert turn.is_right, str(turn)
             assert turn.requests <= 40 * turn.nodes
-        assert all(row.may_be_chosen for row in here.api.rows)
+        assert here.api.wait_for(lambda: all(row.may_be_chosen for row in here.api.rows), 10)
     assert turn.peak > 0
