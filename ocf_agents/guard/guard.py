@@ -14,7 +14,6 @@ from ocf_agents.guard import attempts
 from ocf_agents.guard.ports import Clock, Disk, Errand, Processes, Reporter, Spawned, Spawner
 from ocf_agents.guard.reconciler import TAKE_OVER_GRACE, Reconciler, is_at_work, take_over
 from ocf_agents.guard.record import (
-    DISABLE,
     DISABLED,
     ENABLED,
     FOREIGN,
@@ -224,8 +223,7 @@ class Guard:
             return Conclusion(False, f"still disabled by our own marker: {finish.text}")
         if FOREIGN in (finish.status, self._read_now(record)):
             return Conclusion(False, f"a disable that enable_reasons lists is still in effect: {finish.text}")
-        is_in_doubt = any(a.kind == DISABLE and not a.is_presumed for a in record.attempts)
-        if self.policy.enable_on_start and is_in_doubt:
+        if self.policy.enable_on_start and record.has_sent_disable:
             return Conclusion(False, f"a disable of ours may be in effect: {finish.text}")
         if finish.status == NONE:
             return Conclusion(True, f"the cloud has no row for host {self.policy.host!r} yet", True)

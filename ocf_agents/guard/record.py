@@ -140,10 +140,14 @@ class Record:
         return any(attempt.kind == DISABLE for attempt in self.attempts)
 
     @property
+    def has_sent_disable(self) -> bool:
+        """Whether a disable that was really sent is not settled."""
+        return any(attempt.kind == DISABLE and not attempt.is_presumed for attempt in self.attempts)
+
+    @property
     def may_be_ours(self) -> bool:
-        """Whether a disable of ours is in effect as last seen, or one that was really sent is not settled."""
-        is_sent = any(a.kind == DISABLE and not a.is_presumed for a in self.attempts)
-        return self.known.status == OURS or is_sent
+        """Whether a disable of ours is in effect as last seen, or may come into effect."""
+        return self.known.status == OURS or self.has_sent_disable
 
     @property
     def is_quiet(self) -> bool:

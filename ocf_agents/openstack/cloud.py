@@ -216,9 +216,7 @@ def connect(region: Any) -> Any:  # noqa: ANN401
     connection = Connection(config=region)
     session = connection.session
     session.session.trust_env = False  # neither proxies nor CA bundles nor .netrc (case 48)
-    session.redirect = (
-        False  # keystoneauth would take the password, or the token, along to wherever it is sent
-    )
+    session.redirect = False  # keystoneauth would take password or token along to wherever it is sent
     return connection
 
 

@@ -20,7 +20,7 @@ from labkit.report import Entry, table
 from labkit.resource import STATE_DIR, Resource
 from labkit.settings import AGENT_PASSWORD
 from labkit.tap import Tap
-from words import HOLD, LONG, OPERATIONS
+from words import HOLD, LONG, OPERATIONS, bring_to_rest
 
 collect_ignore_glob = [] if os.environ.get("LAB") else ["test_*.py"]
 
@@ -99,17 +99,7 @@ def configured(lab: Lab, node1: Node, parameters: dict[str, str]) -> Iterator[Re
 @pytest.fixture
 def compute(configured: Resource, control: Control) -> Resource:
     """nova-compute under Pacemaker: running, enabled, up, nothing under way, no failure on record."""
-    resource = configured
-    control.api.start()
-    resource.clean_up()
-    if not resource.is_active:
-        resource.start(timeout=120)
-    wait_for("the row to be up", lambda: resource.row.is_up, 90, every=0.5)
-    if not resource.row.is_enabled:
-        resource.cloud.enable(resource.host)
-    resource.settle(HOLD + 40)
-    resource.forget()
-    return resource
+    return bring_to_rest(configured, control)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from labkit.lab import Lab
 from labkit.report import Entry
 from labkit.resource import STATE_DIR, Resource
 from labkit.systemd import UNITS, SystemdNode
-from words import HOLD, OPERATIONS, assert_in_service, assert_stays_in_service, writes
+from words import HOLD, OPERATIONS, assert_in_service, assert_stays_in_service, bring_to_rest, writes
 
 UNIT = "nova-compute.service"
 DROP_IN = f"/run/systemd/system/{UNIT}.d/90-ocf-agents.conf"
@@ -82,16 +82,7 @@ def resource(lab: Lab, cluster: Cluster, node: SystemdNode) -> Iterator[Resource
 @pytest.fixture
 def compute(resource: Resource, cluster: Cluster, control: Control) -> Resource:
     """nova-compute as a unit under Pacemaker: running, enabled, up, nothing under way."""
-    control.api.start()
-    resource.clean_up()
-    if not resource.is_active:
-        resource.start(timeout=120)
-    wait_for("the row to be up", lambda: resource.row.is_up, 90, every=0.5)
-    if not resource.row.is_enabled:
-        resource.cloud.enable(resource.host)
-    resource.settle(HOLD + 40)
-    resource.forget()
-    return resource
+    return bring_to_rest(resource, control)
 
 
 def assert_ours(compute: Resource, within: float = 20) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 
+from labkit.control import Control
 from labkit.errors import wait_for
 from labkit.journal import Action
 from labkit.report import Entry
@@ -21,6 +22,21 @@ OPERATIONS = {
     "stop": "timeout=60s",
     "monitor": "interval=1s timeout=20s",
 }
+
+
+def bring_to_rest(resource: Resource, control: Control) -> Resource:
+    """Whatever the story before left: running, enabled, up, nothing under way, no failure on record."""
+    control.api.start()
+    resource.clean_up()
+    if not resource.is_active:
+        resource.start(timeout=120)
+    wait_for("the row to be up", lambda: resource.row.is_up, 90, every=0.5)
+    if not resource.row.is_enabled:
+        resource.cloud.enable(resource.host)
+    resource.settle(HOLD + 40)
+    resource.forget()
+    return resource
+
 
 MARKER = re.compile(r"ocf-agents disabled: resource=nova-compute host=node1 at=\S+ token=[0-9a-f]+")
 
