@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import NoReturn
 
+    from .attributes import NodeAttributes
+    from .clone import Clone
+    from .migration import Migration
+    from .notification import Notification
     from .parameters import Parameter
 
 SUPPORTED_MAJOR = 1
@@ -35,8 +39,9 @@ UNLOGGED_ACTIONS = ("monitor", "status", "validate-all", META_DATA)
 class Action:
     """One action: its name, what does it, and what the metadata advises.
 
-    timeout, interval, start_delay: seconds. depth: the OCF check level of a monitor. A monitor is
-    declared once for each depth, with different intervals, and handled by the first one's handler.
+    timeout, interval, start_delay: seconds. depth: the OCF check level of a monitor. role: of a
+    monitor, `Promoted` or `Unpromoted`. A monitor is declared once for each depth or role, with
+    different intervals, and handled by the first one's handler.
     """
 
     __slots__ = ("depth", "handler", "interval", "name", "role", "start_delay", "timeout")
@@ -64,9 +69,10 @@ class Action:
 class Call:
     """One run of one action: everything that its handler is told."""
 
-    __slots__ = ("action", "agent", "deadline", "environment", "log", "values")
+    __slots__ = ("_environ", "action", "agent", "deadline", "environment", "log", "values")
 
     def __init__(self, agent: Agent, action: Action, environ: Mapping[str, str]) -> None:
+        self._environ = environ
         self.agent = agent
         self.action = action
         self.environment = Environment(environ, action.name, agent.name)
@@ -74,6 +80,36 @@ class Call:
         self.log = Log(environ, f"{agent.name}({self.environment.instance})")
         timeout = self.environment.timeout
         self.deadline = Deadline(usable_seconds(action.timeout if timeout is None else timeout))
+
+    # A monitor of a simple resource needs none of these: loaded when asked for.
+
+    @property
+    def clone(self) -> Clone:
+        """The clone that this instance belongs to."""
+        from .clone import Clone
+
+        return Clone(self._environ)
+
+    @property
+    def notification(self) -> Notification:
+        """What a `notify` action is told."""
+        from .notification import Notification
+
+        return Notification(self._environ)
+
+    @property
+    def migration(self) -> Migration:
+        """Between which nodes `migrate_to` and `migrate_from` move the resource."""
+        from .migration import Migration
+
+        return Migration(self._environ)
+
+    @property
+    def attributes(self) -> NodeAttributes:
+        """Attributes of this node in the cluster, and the promotion score of this instance."""
+        from .attributes import NodeAttributes
+
+        return NodeAttributes(self._environ, self.environment.instance, self.deadline)
 
 
 class Agent:

@@ -42,10 +42,10 @@ class Environment:
         self.action = action
         self.instance = environ.get("OCF_RESOURCE_INSTANCE") or agent_name
         self.check_level = self._read_check_level(environ)
-        self.is_probe = action == "monitor" and _number(environ, "OCF_RESKEY_CRM_meta_interval", 0) == 0
+        self.is_probe = action == "monitor" and read_number(environ, "OCF_RESKEY_CRM_meta_interval", 0) == 0
         self.ocf_version = _version(environ)
         self.run_dir = _absolute(environ.get("HA_RSCTMP")) or DEFAULT_RUN_DIR
-        self.timeout = _seconds(_number(environ, "OCF_RESKEY_CRM_meta_timeout", None))
+        self.timeout = _seconds(read_number(environ, "OCF_RESKEY_CRM_meta_timeout", None))
         self.exit_reason_prefix = environ.get("OCF_EXIT_REASON_PREFIX") or DEFAULT_REASON_PREFIX
 
     def _read_check_level(self, environ: Mapping[str, str]) -> int:
@@ -63,7 +63,8 @@ def _digits(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
-def _number(environ: Mapping[str, str], name: str, default: int | None) -> int | None:
+def read_number(environ: Mapping[str, str], name: str, default: int | None) -> int | None:
+    """The variable as a number that is not negative; `default` when it is absent, or anything else."""
     number = _digits(environ.get(name, ""))
     return default if number is None else number
 
@@ -77,7 +78,7 @@ def _version(environ: Mapping[str, str]) -> tuple[int, int]:
     major = environ.get("OCF_RA_VERSION_MAJOR", "").strip()
     if not major:
         return (1, 0)
-    return (_digits(major) or 0, _number(environ, "OCF_RA_VERSION_MINOR", 0) or 0)
+    return (_digits(major) or 0, read_number(environ, "OCF_RA_VERSION_MINOR", 0) or 0)
 
 
 def _absolute(path: str | None) -> str | None:

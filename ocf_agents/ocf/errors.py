@@ -13,7 +13,10 @@ SHOWN_VALUE_LENGTH = 40
 
 
 class OcfError(Exception):
-    """An action's result other than success: `code` is the exit code, `reason` one line for people."""
+    """An action's result other than success: `code` is the exit code, `reason` one line for people.
+
+    Without a reason nothing is said: `raise NotRunning` is a whole answer.
+    """
 
     code = codes.OCF_ERR_GENERIC
 
@@ -68,6 +71,24 @@ class Degraded(OcfError):
     """The resource runs, but not as well as it should (Pacemaker 2.1.3 and later)."""
 
     code = codes.OCF_DEGRADED
+
+
+class RunningPromoted(OcfError):
+    """A monitor's result for an instance that runs and is promoted (OCF 1.1, promotable resources)."""
+
+    code = codes.OCF_RUNNING_PROMOTED
+
+
+class FailedPromoted(OcfError):
+    """The instance is promoted, and has failed: Pacemaker demotes it before it stops it."""
+
+    code = codes.OCF_FAILED_PROMOTED
+
+
+class DegradedPromoted(OcfError):
+    """The instance is promoted, and does not work as well as it should (Pacemaker 2.1.3 and later)."""
+
+    code = codes.OCF_DEGRADED_PROMOTED
 
 
 class BadParameter(NotConfigured):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 DOCTYPE = '<!DOCTYPE resource-agent SYSTEM "ra-api-1.dtd">\n'
 ONLY_IN_1_1 = ("reload-agent",)
+ROLES_IN_1_0 = {"Promoted": "Master", "Unpromoted": "Slave"}
 META_DATA_TIMEOUT = 5
 ESCAPES = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord('"'): "&quot;"}
 IN_ATTRIBUTES = {ord("\n"): "&#10;", ord("\t"): "&#9;", ord("\r"): "&#13;"}
@@ -37,7 +38,7 @@ def render(agent: Agent, version: tuple[int, int]) -> str:
             _descriptions(agent.longdesc, agent.shortdesc),
             *_parameters(agent, modern),
             "<actions>\n",
-            *(_action(action) for action in agent.actions if modern or action.name not in ONLY_IN_1_1),
+            *(_action(one, modern) for one in agent.actions if modern or one.name not in ONLY_IN_1_1),
             f'<action name="meta-data" timeout="{META_DATA_TIMEOUT}s"/>\n',
             "</actions>\n</resource-agent>\n",
         ]
@@ -106,12 +107,16 @@ def _default(parameter: Parameter) -> str:
     return f" default={_quote(parameter.default or '')}"
 
 
-def _action(action: Action) -> str:
+def _action(action: Action, modern: bool) -> str:
     facts = {"timeout": action.timeout, "interval": action.interval, "start-delay": action.start_delay}
     timing = "".join(f' {name}="{_seconds(value)}"' for name, value in facts.items() if value is not None)
     depth = "" if action.depth is None else f' depth="{action.depth}"'
-    role = "" if action.role is None else f" role={_quote(action.role)}"
+    role = "" if action.role is None else f" role={_quote(_role(action.role, modern))}"
     return f"<action name={_quote(action.name)}{timing}{depth}{role}/>\n"
+
+
+def _role(role: str, modern: bool) -> str:
+    return role if modern else ROLES_IN_1_0.get(role, role)
 
 
 def _seconds(value: float) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ocf_agents.ocf.agent import Action, Agent, Call
 from ocf_agents.testing.run import Pacemaker, execute
 
 
@@ -28,7 +29,10 @@ def test_success_is_0_with_nothing_on_stderr(sample: Pacemaker) -> None:
         ("NotInstalled", 5),
         ("NotConfigured", 6),
         ("NotRunning", 7),
+        ("RunningPromoted", 8),
+        ("FailedPromoted", 9),
         ("Degraded", 190),
+        ("DegradedPromoted", 191),
     ],
 )
 def test_each_error_has_its_code_and_its_reason(sample: Pacemaker, error: str, code: int) -> None:
@@ -178,3 +182,31 @@ def test_the_end_of_an_action_waits_for_no_thread(tmp_path: Path, sample_path: s
     result = execute([str(path), "stop"], {}, 20)
     assert result.code == 0
     assert result.seconds < 10
+
+
+def test_a_handler_is_told_of_its_clone_its_notification_and_its_migration() -> None:
+    told = {
+        "OCF_RESKEY_CRM_meta_clone": "1",
+        "OCF_RESKEY_CRM_meta_notify_type": "post",
+        "OCF_RESKEY_CRM_meta_migrate_source": "node1",
+    }
+    seen: list[object] = []
+
+    def notify(call: Call) -> None:
+        seen.extend((call.clone.number, call.notification.when, call.migration.source))
+
+    agent = Agent("x", "1", "s", "l", [], [Action("notify", notify, 20)])
+    assert agent.run(["x", "notify"], told) == 0
+    assert seen == [1, "post", "node1"]
+
+
+def test_a_handler_reaches_the_attributes_of_its_node_within_its_time(tmp_path: Path) -> None:
+    tool = tmp_path / "crm_attribute"
+    tool.write_text("#!/bin/sh\necho 7\n")
+    tool.chmod(0o755)
+    seen: list[object] = []
+    agent = Agent(
+        "x", "1", "s", "l", [], [Action("promote", lambda c: seen.append(c.attributes.promotion_score()), 20)]
+    )
+    assert agent.run(["x", "promote"], {"HA_SBIN_DIR": str(tmp_path)}) == 0
+    assert seen == [7]

@@ -183,3 +183,15 @@ def test_a_line_break_in_a_default_survives() -> None:
     agent = Agent("x", "1", "s", "l", [Parameter("p", String, "a\n\tb", "s")], [])
     tree = etree.fromstring(render(agent, (1, 1)).encode("ascii"))
     assert tree.find("parameters/parameter/content").get("default") == "a\n\tb"
+
+
+def test_roles_have_their_new_names_in_1_1_and_their_old_ones_in_1_0() -> None:
+    from ocf_agents.ocf.agent import Action, Agent
+    from ocf_agents.ocf.metadata import render
+
+    roles = ("Promoted", "Unpromoted")
+    actions = [Action("monitor", print, 20, 10 + n, role=role) for n, role in enumerate(roles)]
+    agent = Agent("x", "1", "s", "l", [], actions)
+    for version, expected in (((1, 1), roles), ((1, 0), ("Master", "Slave"))):
+        tree = etree.fromstring(render(agent, version).encode("ascii"))
+        assert tuple(one.get("role") for one in tree.iter("action") if one.get("role")) == expected
