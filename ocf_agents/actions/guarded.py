@@ -12,6 +12,7 @@ import time
 
 from ocf_agents.actions import monitoring
 from ocf_agents.guard import names
+from ocf_agents.ocf import libraries
 from ocf_agents.ocf.agent import Action
 from ocf_agents.ocf.errors import (
     BadArguments,
@@ -300,6 +301,7 @@ class GuardedService:
 
     def _wiring(self, call: Call) -> Wiring:
         """Raises NotInstalled when a library is missing that only the guard needs."""
+        libraries.admit()
         try:
             from ocf_agents.actions.wiring import Wiring
         except ImportError as error:

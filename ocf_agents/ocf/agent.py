@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 SUPPORTED_MAJOR = 1
 META_DATA = "meta-data"
+# They must be quick, and do with this package alone at level 0.
+HOT_ACTIONS = ("monitor", "status")
 USAGE_ACTIONS = ("usage", "help", "--help", "-h")
 # What Pacemaker asks again and again, or for its user to see: the reason itself is log enough.
 UNLOGGED_ACTIONS = ("monitor", "status", "validate-all", META_DATA)
@@ -175,6 +177,10 @@ class Agent:
             _say(1, render(self, (major, minor)))
             return
         call = Call(self, self._find(environment.action), environ)
+        if environment.action not in HOT_ACTIONS or environment.check_level:
+            from .libraries import admit
+
+            admit()
         try:
             call.action.handler(call)
         except OcfError:

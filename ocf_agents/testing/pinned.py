@@ -20,7 +20,7 @@ def pin(agent: Path, directory: Path) -> Path:
         raise ValueError(f"{sys.executable!r} cannot stand in a first line: use a short path without blanks")
     path = directory / agent.name
     path.write_text(
-        f"#!{sys.executable} -I\nimport runpy\nrunpy.run_path({str(agent)!r}, run_name='__main__')\n"
+        f"#!{sys.executable} -IS\nimport runpy\nrunpy.run_path({str(agent)!r}, run_name='__main__')\n"
     )
     os.chmod(path, 0o755)  # noqa: S103 (an agent is executable for all)
     return path

@@ -175,7 +175,7 @@ def test_no_file_names_a_path_of_the_machine_that_it_was_written_on() -> None:
 def test_an_agent_is_executable_with_an_absolute_interpreter() -> None:
     for path in AGENT.parent.iterdir():
         assert path.stat().st_mode & 0o777 == 0o755, path.name
-        assert path.read_text(encoding="utf-8").startswith("#!/usr/bin/python3 -I\n"), path.name
+        assert path.read_text(encoding="utf-8").startswith("#!/usr/bin/python3 -IS\n"), path.name
 
 
 def test_each_case_that_is_named_has_its_line_in_the_list() -> None:
