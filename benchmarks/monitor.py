@@ -24,6 +24,8 @@ AGENTS = Path("/usr/lib/ocf/resource.d")
 OCF_PY = "heartbeat/dummypy"
 PEERS = (OCF_PY, "heartbeat/Dummy", "openstack/nova-compute-wait", "openstack/NovaEvacuate")
 IN_DEBIAN = PEERS[:2]
+STUB = Path(__file__).resolve().parents[1] / "docs" / "examples" / "stub"
+"""What dummypy does, on this package."""
 NO_CLOUD = {"auth_url": "http://127.0.0.1:9/v3", "username": "u", "password": "p", "project_name": "p"}
 RUN_AGENT = """\
 sys.argv = sys.argv[1:]
@@ -62,7 +64,8 @@ def _bench(agent: Path, node: Node) -> list[str]:
     python = interpreter(agent)
     peers = [peer for peer in PEERS if _has(peer)]
     measures = {name: Measure(name) for name in ("python3 -c pass", *FACTORS)}
-    measures.update({f"{peer} {action}": Measure(f"{peer} {action}") for peer in peers for action in ASKED})
+    names = [f"{peer} {action}" for peer in ("stub", *peers) for action in ASKED]
+    measures.update({name: Measure(name) for name in names})
     for turn in range(RUNS + 1):
         for name, measure in measures.items():
             result = execute(_command(name, python, agent), _environ(node, name), 30.0)
@@ -87,7 +90,7 @@ def _command(name: str, python: str, agent: Path) -> list[str]:
     if name in FACTORS:
         return [python, "-IS", str(agent), "monitor" if name == "probe" else name]
     peer, _, action = name.partition(" ")
-    return [str(AGENTS / peer), action]
+    return [python, "-IS", str(STUB), action] if peer == "stub" else [str(AGENTS / peer), action]
 
 
 def _environ(node: Node, name: str) -> dict[str, str]:
@@ -102,6 +105,7 @@ def _judge(python: str, measures: dict[str, Measure]) -> list[str]:
         rival = measures.get(f"{OCF_PY} {name}")
         if rival:
             measures[name].bound = min(factor * bare, rival.median / LEAD)
+            measures[f"stub {name}"].bound = rival.median / LEAD
     title = f"nova-compute (monitor, probe, meta-data) as whole processes, {python}"
     failures = report(title, list(measures.values()))
     print(f"  Bounds: {FACTORS} of a bare interpreter, and 1/{LEAD:g} of an agent on ocf.py")

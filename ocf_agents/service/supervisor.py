@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from ocf_agents.ocf.errors import GenericError, NotRunning
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +20,13 @@ ZOMBIE = "zombie"
 ORPHANS = "orphans"
 UNIT_FAILED = "unit failed"
 GONE = "gone"
+
+FAILED = {
+    STOPPED: "the process is stopped (state T), it does no work",
+    ZOMBIE: "the process has died and was not yet reaped",
+    ORPHANS: "the main process has died, workers of it still run",
+    UNIT_FAILED: "systemd calls the unit failed, and a process of it still runs",
+}
 
 
 class Status:
@@ -35,6 +44,13 @@ class Status:
         self.state = state
         self.process = process
         self.is_traced = is_traced
+
+    def require_running(self, name: str) -> None:
+        """What a monitor says of it: raises NotRunning, or GenericError for what is neither up nor down."""
+        if self.state == GONE:
+            raise NotRunning(f"{name} is not running")
+        if self.state != RUNNING:
+            raise GenericError(FAILED[self.state])
 
     def __repr__(self) -> str:
         return f"Status({self.state}, {self.process!r})"

@@ -46,3 +46,23 @@ def test_each_decision_of_the_history_is_explained() -> None:
     text = (ROOT / "docs" / "guard.md").read_text(encoding="utf-8")
     decisions = [reading.TO_SEND, reading.TO_WAIT, reading.TO_WAIT_FOR_UP, reading.TO_WATCH, reading.DONE]
     assert [name for name in [*decisions, "overtaken", "blocked"] if f"| `{name}` |" not in text] == []
+
+
+def test_the_authors_page_shows_what_new_writes() -> None:
+    page = (ROOT / "docs" / "authors.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert shown == (ROOT / "ocf_agents" / "cli" / "templates" / "agent.txt").read_text(encoding="utf-8")
+    assert len([line for line in shown.splitlines() if line.strip()]) <= 40
+
+
+def test_the_authors_page_has_each_error_and_each_type() -> None:
+    from ocf_agents.ocf import errors, parameters
+
+    page = (ROOT / "docs" / "authors.md").read_text(encoding="utf-8")
+    results = {
+        name for name, item in vars(errors).items() if isinstance(item, type) and hasattr(item, "code")
+    }
+    types = {name for name, item in vars(parameters).items() if isinstance(item, parameters.Type)}
+    assert len(results) >= 12
+    assert len(types) >= 7
+    assert [name for name in sorted(results - {"OcfError"} | types) if f"`{name}`" not in page] == []

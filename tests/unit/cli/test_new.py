@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A new agent, to begin with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ocf_agents
+from ocf_agents.cli.new import CannotWrite, write
+
+ROOT = Path(ocf_agents.__file__).parents[1]
+
+
+def test_it_writes_an_agent_and_a_test_that_passes(tmp_path: Path) -> None:
+    agent, test = write("my-daemon", tmp_path)
+    assert (agent.name, test.name) == ("my-daemon", "test_my_daemon.py")
+    assert os.access(agent, os.X_OK)
+    assert "beacon" not in agent.read_text() + test.read_text()
+
+    agent.write_text(
+        agent.read_text().replace(
+            "#!/usr/bin/python3 -I\n", f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
+        )
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(tmp_path),
+        str(test),
+    ]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["", "Beacon", "-x", "a_b", "a--b", "../a", "a\n", "9a"])
+def test_a_name_that_is_none_for_an_agent_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(CannotWrite, match="is no name for an agent"):
+        write(name, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("there", ["lamp", "test_lamp.py"])
+def test_what_is_there_is_never_overwritten(there: str, tmp_path: Path) -> None:
+    (tmp_path / there).symlink_to("nowhere")
+    with pytest.raises(CannotWrite, match=f"{there} is there already"):
+        write("lamp", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [there]
+
+
+def test_a_directory_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CannotWrite, match="no-such/lamp: No such file or directory"):
+        write("lamp", tmp_path / "no-such")
