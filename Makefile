@@ -7,8 +7,8 @@ VENV ?= .venv
 TESTS ?=
 WORKERS ?= 3
 PY = $(VENV)/bin/python
-SOURCES = ocf_agents tests benchmarks heartbeat/nova-compute
-AGENTS = heartbeat/nova-compute
+SOURCES = ocf_agents tests benchmarks docs heartbeat/nova-compute docs/examples/stub
+AGENTS = heartbeat/nova-compute docs/examples/stub
 
 .PHONY: help demo test check format bench scale proof prove crashes crashes-all lab lab-long clean
 

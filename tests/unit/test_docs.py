@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,3 +68,16 @@ def test_the_authors_page_has_each_error_and_each_type() -> None:
     assert len(results) >= 12
     assert len(types) >= 7
     assert [name for name in sorted(results - {"OcfError"} | types) if f"`{name}`" not in page] == []
+
+
+def test_the_reference_is_what_the_docstrings_say() -> None:
+    command = [sys.executable, str(ROOT / "docs" / "reference.py"), "--check"]
+    assert subprocess.run(command, timeout=60, check=False).returncode == 0, "run docs/reference.py"
+
+
+def test_whatever_is_public_says_what_it_is() -> None:
+    text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert len(re.findall(r"^##+ ", text, re.M)) > 60
+    assert [
+        part.splitlines()[0] for part in re.split(r"^##+ ", text, flags=re.M)[1:] if not part.splitlines()[2:]
+    ] == []
