@@ -10,7 +10,7 @@ PY = $(VENV)/bin/python
 SOURCES = ocf_agents tests benchmarks docs heartbeat/nova-compute docs/examples/stub
 AGENTS = heartbeat/nova-compute docs/examples/stub
 
-.PHONY: help demo test check format bench scale proof prove crashes crashes-all lab lab-long clean
+.PHONY: help demo test check format bench scale proof prove crashes crashes-all tools lab lab-long clean
 
 help:
 	@echo 'make demo      the operator'\''s story, told as it happens, in less than a minute'
@@ -22,6 +22,7 @@ help:
 	@echo 'make lab       scenarios on a real Nova and a real Pacemaker (root, Debian 12)'
 	@echo 'make lab-long  the same, more often and for longer'
 	@echo 'make crashes   the agent killed at its calls, bad records, bad disks (minutes; crashes-all: hours)'
+	@echo 'make tools     pcs, crmsh and crm_resource take the agents (root, tests/tools/packages.txt)'
 	@echo 'make format    put the sources into shape'
 	@echo 'make clean     remove what was made here'
 
@@ -60,6 +61,9 @@ crashes: $(VENV)/.ready-test
 
 crashes-all: $(VENV)/.ready-test
 	@$(PY) -m tests.crashes --all
+
+tools: $(VENV)/.ready-test
+	$(PY) -m pytest -n $(WORKERS) tests/tools
 
 lab:
 	tests/lab/run
