@@ -76,7 +76,7 @@ def look(service: GuardedService, call: Call, notes: Notes, table: ProcTable, pr
         return Health(UNKNOWN, "there is no time to ask")
     pong = _ask(service, call, table, process, limits.timeout)
     _tell_unasked(call, notes, pong)
-    misses, health = judge(_read(notes, process), pong, time.monotonic(), limits)
+    misses, health = judge(remembered(notes, process), pong, time.monotonic(), limits)
     who = [str(process.pid), str(process.start)]
     notes.put(SUBJECT, [[*who, str(misses.unanswered), str(misses.away), repr(misses.calm_until)]])
     return health
@@ -118,7 +118,7 @@ def _with_connections(pong: Pong, table: ProcTable, process: ProcessId, where: T
     return pong
 
 
-def _read(notes: Notes, process: ProcessId) -> Misses:
+def remembered(notes: Notes, process: ProcessId) -> Misses:
     """What is remembered of this very process; its predecessor's misses are not its own."""
     for words in notes.get(SUBJECT):
         try:

@@ -94,6 +94,7 @@ class GuardedService:
             Action("stop", self.stop, 240),
             Action("monitor", self.monitor, 30, interval=10, depth=0),
             Action("monitor", self.monitor, 60, interval=60, depth=10),
+            Action("monitor", self.monitor, 60, interval=120, depth=20),
             Action("reload-agent", self.reload_agent, 30),
             Action("validate-all", self.validate_all, 30),
         )
@@ -121,7 +122,7 @@ class GuardedService:
         self._conclude_stop(call, announced)
 
     def monitor(self, call: Call) -> None:
-        """Looks at the process. Sends no request; may start the helper that a running service needs."""
+        """Looks at the process, from level 10 on at more; may start the helper that a running one needs."""
         status = self.supervisor(call, is_lenient=True).status()
         if status.state == GONE:
             raise NotRunning(f"{self.agent} is not running")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a recurring monitor makes of a service that is there: is it alive as well?
 
-Loaded by every monitor. Level 0 looks at /proc, level 10 asks over the message bus as well.
+Loaded by every monitor. Level 0 looks at /proc, level 10 asks over the message bus as well, level 20
+reads the row in the cloud too. What one finds down is not looked at by the next.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ def check(service: GuardedService, call: Call, status: Status) -> None:
         found.append(Health(DEGRADED, f"{name} is held by a debugger (process {process.pid})"))
     elif call.environment.check_level >= 10 and found[0].status != DOWN:
         found.append(_look_at_bus(service, call, notes, table, process))
+        if call.environment.check_level >= 20 and found[1].status != DOWN:
+            found.append(_look_at_row(service, call, notes, table, process))
     notes.save()
     for health in sorted(found, key=lambda health: health.status != DOWN):
         health.require()
@@ -62,6 +65,16 @@ def _look_at_bus(
 
     health = bus.look(service, call, notes, table, process)
     tell_change(call.log, notes, bus.SUBJECT, health, f"{service.agent} answers over the message bus again")
+    return health
+
+
+def _look_at_row(
+    service: GuardedService, call: Call, notes: Notes, table: ProcTable, process: ProcessId
+) -> Health:
+    from ocf_agents.actions import row
+
+    health = row.look(service, call, notes, table, process)
+    tell_change(call.log, notes, row.SUBJECT, health, f"{service.agent} is up in the cloud again")
     return health
 
 

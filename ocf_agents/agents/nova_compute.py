@@ -86,6 +86,7 @@ PARAMETERS = (
     ),
     *service.PARAMETERS,
     *openstack.BUS_PARAMETERS,
+    *openstack.ROW_PARAMETERS,
     *openstack.CLOUD_PARAMETERS,
     *guard.PARAMETERS,
 )

@@ -160,3 +160,30 @@ BUS_PARAMETERS = (
         reloadable=True,
     ),
 )
+
+ROW_PARAMETERS = (
+    Parameter(
+        "row_misses",
+        Integer,
+        3,
+        shortdesc="How many looks in a row may find the service down in the cloud",
+        longdesc="A monitor at OCF_CHECK_LEVEL 20 reads the service's row in the cloud. It fails at this"
+        " many looks in a row that find it down with one and the same last report, over at least three times"
+        " report_interval of its configuration. If it is not this service alone (half or more are down, or"
+        " another one fell silent within the same minute), or if the API cannot be asked, the service is"
+        " degraded, and not failed: a restart would not help.",
+        minimum=1,
+        maximum=1000,
+        reloadable=True,
+    ),
+    Parameter(
+        "row_grace",
+        Duration,
+        "2m",
+        shortdesc="How long a service is given to be up in the cloud",
+        longdesc="For this long after its start, and after many services were down at once, a service is not"
+        " judged by its row. A time such as 60s or 2m.",
+        minimum=0,
+        reloadable=True,
+    ),
+)

@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Callable, TypeVar
 from urllib.parse import quote
 
 from ocf_agents.guard.row import APPLIED, REFUSED, UNKNOWN, Answer, Row, Unreadable
@@ -53,12 +53,21 @@ class ComputeRows:
 
     def read(self) -> Row | None:
         """The row; None when Nova knows no such service. The match is exact. Raises Unreadable."""
-        query = {"binary": self.binary, "host": self.host}
+        return self._read({"binary": self.binary, "host": self.host}, self._row)
+
+    def read_all(self) -> Census:
+        """The row among all of its kind, in one request. Raises Unreadable.
+
+        Nova gives no pages of it: some 400 bytes for each host.
+        """
+        return self._read({"binary": self.binary}, self._census)
+
+    def _read(self, query: Mapping[str, str], parse: Callable[[Reply], T]) -> T:
         try:
             reply = self._request(Order("GET", "/os-services", {"params": query}))
             if not reply.is_success:
                 raise reply.failure()
-            return self._row(reply)
+            return parse(reply)
         except Failure as failure:
             text = self._redact(failure.text)
             raise Unreadable(text, permanent=failure.permanent, retry_after=failure.retry_after) from None
@@ -88,9 +97,7 @@ class ComputeRows:
         return Answer(answer.outcome, text, answer.retry_after, answer.permanent)
 
     def _row(self, reply: Reply) -> Row | None:
-        services = reply.json().get("services")
-        if not isinstance(services, list) or not all(isinstance(one, dict) for one in services):
-            raise Failure(f"{reply.doing}: answered {reply.status} without a list of services")
+        services = services_in(reply)
         found = [one for one in services if (one.get("binary"), one.get("host")) == (self.binary, self.host)]
         if len(found) > 1:
             ids = ", ".join(str(one.get("id")) for one in found)
@@ -98,6 +105,12 @@ class ComputeRows:
                 f"delete the wrong one of Nova's {len(found)} rows of {self.binary} on {self.host} ({ids})"
             )
         return as_row(found[0], reply.doing) if found else None
+
+    def _census(self, reply: Reply) -> Census:
+        of_its_kind = [one for one in services_in(reply) if one.get("binary") == self.binary]
+        others = {str(one.get("host")): as_row_if_known(one, reply.doing) for one in of_its_kind}
+        others.pop(self.host, None)
+        return Census(self._row(reply), others)
 
     def _request(self, order: Order) -> Reply:
         """One request, bounded. Raises Failure."""
@@ -127,6 +140,14 @@ class ComputeRows:
             raise
         except Exception as error:  # a fault of ours must not be worse than an API that is down
             raise Failure(f"{errand.doing}: {type(error).__name__}", reached=errand.is_sent) from None
+
+
+@dataclass(frozen=True)
+class Census:
+    """The row (None: Nova has none), and those of all other hosts (None: its cell does not answer)."""
+
+    own: Row | None
+    others: Mapping[str, Row | None]
 
 
 @dataclass(frozen=True)
@@ -219,6 +240,22 @@ def judge(reply: Reply, wanted: Mapping[str, str]) -> Answer:
     # 401 for a write: the token has ended since the read before it; the next read tells.
     permanent = failure.permanent and reply.status != UNAUTHORIZED
     return Answer(REFUSED if definite else UNKNOWN, failure.text, failure.retry_after, permanent)
+
+
+def services_in(reply: Reply) -> list[Mapping[str, Any]]:
+    """The records of a listing. Raises Failure for what is none."""
+    services = reply.json().get("services")
+    if not isinstance(services, list) or not all(isinstance(one, dict) for one in services):
+        raise Failure(f"{reply.doing}: answered {reply.status} without a list of services")
+    return services
+
+
+def as_row_if_known(service: Mapping[str, Any], doing: str) -> Row | None:
+    """Nova's record as the guard's, or None where Nova does not know it now."""
+    try:
+        return as_row(service, doing)
+    except Failure:
+        return None
 
 
 def as_row(service: Mapping[str, Any], doing: str) -> Row:

@@ -99,10 +99,11 @@ def attempt(
 
 
 def play(trouble: Trouble, here: Stage) -> None:
-    """Run, look on, stop, heal; strike again, start, heal, start."""
+    """Run, look on, look at the row, stop, heal; strike again, start, heal, start."""
     here.run_service()
     trouble.strike(here)
     here.look_on()
+    here.look_at_row()
     here.stop()
     with here.silent():
         assert here.run("monitor").code == STOPPED

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every action while Nova is in trouble.
 
-In full: stop, start while our own disable is in effect, monitor, probe, meta-data and validate-all, each
-under each trouble of Nova, followed by the healing. Chosen, because each costs seconds: answers
-that differ in their words only come one after another in one story (`ANSWERS`); start while nothing of ours
-is in effect, reload-agent and validate-all at level 10 are in test_other_actions.py, under one
+In full: stop, start while our own disable is in effect, monitor (levels 0 and 20), probe, meta-data and
+validate-all, each under each trouble of Nova, followed by the healing. Chosen, because each costs seconds:
+answers that differ in their words only come one after another in one story (`ANSWERS`); start while nothing
+of ours is in effect, reload-agent and validate-all at level 10 are in test_other_actions.py, under one
 trouble of each kind. What each answer to each call means and says, without the processes around it, is in
 tests/unit/openstack/test_rows.py.
 """
