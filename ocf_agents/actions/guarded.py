@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The actions of a service that has a row in the cloud: what each OCF action does, in order.
 
-Loaded by every monitor: what only start and stop need is imported inside them.
+Loaded by every monitor, and by meta-data, which needs the declaration only: what an action does is
+imported inside of it.
 """
 
 from __future__ import annotations
@@ -10,22 +11,10 @@ import os
 import sys
 import time
 
-from ocf_agents.actions import monitoring
-from ocf_agents.guard import names
 from ocf_agents.ocf import libraries
 from ocf_agents.ocf.agent import Action
-from ocf_agents.ocf.errors import (
-    BadArguments,
-    GenericError,
-    NotConfigured,
-    NotInstalled,
-    NotRunning,
-    OcfError,
-)
-from ocf_agents.service.command import Command
-from ocf_agents.service.process import ProcessSupervisor
-from ocf_agents.service.supervisor import GONE, ORPHANS, RUNNING, STOPPED, UNIT_FAILED, ZOMBIE
-from ocf_agents.service.systemd import SystemdSupervisor, UnitProcesses
+from ocf_agents.ocf.errors import BadArguments, GenericError, NotConfigured, NotInstalled, OcfError
+from ocf_agents.service.supervisor import FAILED, RUNNING
 from ocf_agents.service.unit import Units
 
 TYPE_CHECKING = False
@@ -38,6 +27,7 @@ if TYPE_CHECKING:
     from ocf_agents.guard.record import Process
     from ocf_agents.ocf.agent import Call
     from ocf_agents.ocf.parameters import Values
+    from ocf_agents.service.command import Command
     from ocf_agents.service.proc import ProcessId
     from ocf_agents.service.supervisor import Supervisor
 
@@ -47,13 +37,6 @@ TENDED_FOR = 60.0
 """Seconds for which monitors leave a record alone after one of them has sent a helper."""
 
 ANNOUNCING_SHARE = 0.8
-
-FAILED = {
-    STOPPED: "the process is stopped (state T), it does no work",
-    ZOMBIE: "the process has died and was not yet reaped",
-    ORPHANS: "the main process has died, workers of it still run",
-    UNIT_FAILED: "systemd calls the unit failed, and a process of it still runs",
-}
 
 
 class GuardedService:
@@ -124,11 +107,10 @@ class GuardedService:
     def monitor(self, call: Call) -> None:
         """Looks at the process, from level 10 on at more; may start the helper that a running one needs."""
         status = self.supervisor(call, is_lenient=True).status()
-        if status.state == GONE:
-            raise NotRunning(f"{self.agent} is not running")
-        if status.state != RUNNING:
-            raise GenericError(FAILED[status.state])
+        status.require_running(self.agent)
         if not call.environment.is_probe and status.process:
+            from ocf_agents.actions import monitoring
+
             self._tend(call, status.process)
             monitoring.check(self, call, status)
 
@@ -152,6 +134,8 @@ class GuardedService:
 
     def supervisor(self, call: Call, *, is_lenient: bool) -> Supervisor:
         """What runs the service. A lenient one does with what parameters it can read (stop, monitor)."""
+        from ocf_agents.guard import names
+
         environment = call.environment
         get = call.values.lenient if is_lenient else call.values.__getitem__
         pid = get("pid") or os.path.join(
@@ -161,7 +145,11 @@ class GuardedService:
         command = self.command(call, unit, is_lenient=is_lenient)
         run_dir, instance = environment.run_dir, names.stem(environment.instance)
         if unit is None:
+            from ocf_agents.service.process import ProcessSupervisor
+
             return ProcessSupervisor(command, pid, get("log"), run_dir=run_dir, instance=instance)
+        from ocf_agents.service.systemd import SystemdSupervisor, UnitProcesses
+
         processes = UnitProcesses(unit, command, pid, run_dir=run_dir, instance=instance)
         return SystemdSupervisor(unit, processes, call.deadline, units=self.units)
 
@@ -180,6 +168,8 @@ class GuardedService:
 
     def command(self, call: Call, unit: str | None = None, *, is_lenient: bool = False) -> Command:
         """What to run, as whom; a unit has arguments of its own. Raises BadParameter unless lenient."""
+        from ocf_agents.service.command import Command
+
         get = call.values.lenient if is_lenient else call.values.__getitem__
         arguments: list[str] | None
         try:
@@ -313,6 +303,8 @@ class GuardedService:
 
     def _tend(self, call: Call, process: ProcessId) -> None:
         """One stat tells whether there is anything to do; whatever happens, the result stays."""
+        from ocf_agents.guard import names
+
         flag = os.path.join(call.values.lenient("state_dir"), names.flag(call.environment.instance))
         try:
             if 0 <= time.time() - os.stat(flag).st_mtime < TENDED_FOR:

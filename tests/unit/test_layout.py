@@ -142,6 +142,34 @@ def test_the_hot_path_loads_nothing_but_the_package(
     assert not ours & heavy
 
 
+DECLARATION = """
+actions actions.guarded agents agents.nova_compute guard guard.parameters openstack openstack.parameters
+ocf ocf.agent ocf.codes ocf.deadline ocf.environment ocf.errors ocf.libraries ocf.lines ocf.log
+ocf.parameters service service.parameters service.supervisor service.unit
+"""
+PROCESS = """
+guard.names service.command service.host service.pidfile service.proc service.process service.runfile
+"""
+
+
+@pytest.mark.parametrize(
+    ("action", "interval", "expected"),
+    [
+        ("meta-data", "0", DECLARATION + "ocf.metadata"),
+        ("monitor", "0", DECLARATION + PROCESS),
+        ("monitor", "10000", DECLARATION + PROCESS),
+    ],
+    ids=["meta-data", "probe", "monitor of a service that is gone"],
+)
+def test_what_the_hot_path_loads_of_the_package(
+    action: str, interval: str, expected: str, tmp_path: Path
+) -> None:
+    extra = loaded(action, tmp_path, OCF_RESKEY_CRM_meta_interval=interval) - bare()
+    ours = {name.partition(".")[2] for name in extra if name.startswith("ocf_agents.")}
+    assert sorted(ours - set(expected.split())) == []
+    assert "actions.monitoring" not in ours
+
+
 def committed() -> list[Path]:
     files = [path for path in ROOT.iterdir() if path.is_file()]
     files += [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
