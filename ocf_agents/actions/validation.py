@@ -1,19 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""validate-all at OCF_CHECK_LEVEL 10: what only this host can tell. Reads, and changes nothing."""
+"""validate-all at OCF_CHECK_LEVEL 10: what only this host and the cloud can tell. Changes nothing."""
 
 from __future__ import annotations
 
 import sys
 from importlib.util import find_spec
 
+from ocf_agents.actions import advice
 from ocf_agents.actions.guarded import GuardedService
 from ocf_agents.actions.wiring import Wiring, require_library
+from ocf_agents.guard.row import Unreadable
 from ocf_agents.guard.store import StoreError
 from ocf_agents.ocf.agent import Call
 from ocf_agents.ocf.errors import BadArguments
+from ocf_agents.ocf.patience import Impatient, wait_for
+from ocf_agents.openstack.cloud import Cloud, CloudSettings
+from ocf_agents.openstack.failure import Failure
+from ocf_agents.openstack.rows import Census, ComputeRows
 from ocf_agents.openstack.text_file import read_bytes
 from ocf_agents.service.process_start import find_account
-from ocf_agents.service.systemctl import NoAnswer, Systemctl
+from ocf_agents.service.systemctl import NoAnswer, Systemctl, UnitState
+
+SPARE = 2.0
+"""Seconds of the action's time for all but the question to the cloud."""
 
 
 def check_host(service: GuardedService, call: Call) -> None:
@@ -26,36 +35,40 @@ def check_host(service: GuardedService, call: Call) -> None:
     unit = service.unit(call)
     if unit is None:
         find_account(service.command(call))
-    _warn_of_unit(service, call, unit)
     if values["config"]:
         _check_readable("config", values["config"])
+    _advise(service, call, unit)
     if values["disable_on_stop"] or values["enable_on_start"]:
         require_library(sys.executable)
         _check_cloud(call)
-        service.cloud_host(call)
+        host = service.cloud_host(call)
         _check_records(service, call)
+        _try_cloud(service, call, host)
     if find_spec("amqp") is None:
         call.log.info(f"monitors at level 10 ask nobody: install python3-amqp for {sys.executable}")
 
 
-def _warn_of_unit(service: GuardedService, call: Call, unit: str | None) -> None:
-    """systemd and the cluster must not start the same service in turn (cases 136, 147)."""
+def _advise(service: GuardedService, call: Call, unit: str | None) -> None:
+    """Warns of what the unit and Nova's configuration say."""
     units = service.units
     found = unit or (units.find(service.unit_names) if units.is_booted() else None)
-    if found is None:
-        return
+    state = _state_of(service, call, found) if found else None
+    stop = next(action.timeout for action in service.actions() if action.name == "stop")
+    kills_after = state.stop_seconds if unit and state else None
+    lines = advice.of_unit(found, state) if found and state else []
+    lines += advice.of_configuration(
+        service.arguments(call.values), service.home(call), stop, unit or "", kills_after
+    )
+    for line in lines:
+        call.log.warning(line)
+
+
+def _state_of(service: GuardedService, call: Call, unit: str) -> UnitState | None:
     try:
-        state = Systemctl(call.deadline, units.programs).show(found)
+        return Systemctl(call.deadline, service.units.programs).show(unit)
     except NoAnswer as silence:
         call.log.warning(f"systemd does not answer: {silence}")
-        return
-    if state.is_at_boot:
-        call.log.warning(f"{found} starts at boot, before the cluster can tell: systemctl disable {found}")
-    if state.restart not in ("", "no"):
-        call.log.warning(
-            f"{found} has Restart={state.restart}: when the cluster does not run it, systemd restarts it;"
-            f" systemctl edit {found}: [Service] Restart=no"
-        )
+        return None
 
 
 def _check_records(service: GuardedService, call: Call) -> None:
@@ -68,14 +81,40 @@ def _check_records(service: GuardedService, call: Call) -> None:
 
 def _check_cloud(call: Call) -> None:
     """The cloud's configuration is read as a request would read it; nothing is sent."""
-    from ocf_agents.openstack.cloud import Cloud, CloudSettings
-    from ocf_agents.openstack.failure import Failure
-
     cloud = Cloud(CloudSettings.from_values(call.values), call.values["api_timeout"])
     try:
         cloud.open()
     except Failure as failure:
         raise BadArguments(cloud.redact(failure.text)) from None
+
+
+def _try_cloud(service: GuardedService, call: Call, host: str) -> None:
+    """Logs in and looks for the row. What only time can heal is no fault of the parameters: a warning."""
+    settings, seconds = CloudSettings.from_values(call.values), call.deadline.remaining() - SPARE
+    rows = ComputeRows(settings, host, service.row, min(call.values["api_timeout"], max(1.0, seconds)))
+    try:
+        census = wait_for(rows.read_all, seconds)
+    except Unreadable as error:
+        if error.permanent:
+            raise BadArguments(error.text) from None
+        call.log.warning(f"the cloud cannot be asked now, so the credentials were not tried: {error.text}")
+        return
+    except Impatient:
+        call.log.warning("the cloud did not answer in time, so the credentials were not tried")
+        return
+    if census.own is None:
+        call.log.warning(missing(host, census))
+    elif census.own.forced_down:
+        call.log.warning(f"host {host} is forced down in Nova: it gets no instances until that is taken back")
+
+
+def missing(host: str, census: Census) -> str:
+    """What a name without a row may mean: a first start has none yet; the match is exact."""
+    short = host.partition(".")[0].lower()
+    near = sorted(other for other in census.others if other.partition(".")[0].lower() == short)
+    if near:
+        return f"Nova has no row for host {host}, but for {', '.join(near[:3])}: set the parameter host"
+    return f"Nova has no row for host {host}: right before its first start, else set the parameter host"
 
 
 def _check_readable(name: str, path: str) -> None:

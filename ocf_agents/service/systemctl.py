@@ -29,7 +29,9 @@ PROPERTIES = (
     "NeedDaemonReload",
     "UnitFileState",
     "Restart",
+    "TimeoutStopUSec",
 )
+SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 QUICK_SECONDS = 10.0
 RETRY_SECONDS = 0.3
 SHARE = 0.25
@@ -93,6 +95,11 @@ class UnitState:
     def restart(self) -> str:
         """When systemd restarts it by itself; no: never."""
         return self._properties.get("Restart", "")
+
+    @property
+    def stop_seconds(self) -> float | None:
+        """After how many seconds of a stop systemd kills it; None: never, or not said."""
+        return seconds_in(self._properties.get("TimeoutStopUSec", ""))
 
     @property
     def main_pid(self) -> int:
@@ -205,6 +212,18 @@ class Systemctl:
             if os.access(path, os.X_OK):
                 return path
         raise NoAnswer(f"{self._programs[0]} does not exist")
+
+
+def seconds_in(span: str) -> float | None:
+    """A time span as systemctl prints it (`1min 30s`), in seconds; None for infinity and what is none."""
+    total, words = 0.0, span.split()
+    for word in words:
+        number = word.rstrip("abcdefghijklmnopqrstuvwxyz")
+        unit = SECONDS.get(word[len(number) :])
+        if unit is None or not number.isascii() or not number.replace(".", "", 1).isdigit():
+            return None
+        total += float(number) * unit
+    return total if words else None
 
 
 class _LostBus(Exception):

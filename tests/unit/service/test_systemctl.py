@@ -94,3 +94,21 @@ def test_an_empty_answer_is_none(systemd: FakeSystemd) -> None:
     (systemd.directory / UNIT / "state").write_text("")
     with pytest.raises(NoAnswer):
         systemctl(systemd).show(UNIT)
+
+
+@pytest.mark.parametrize(
+    ("span", "seconds"),
+    [
+        ("1min 30s", 90.0),
+        ("65s", 65.0),
+        ("1h 2min 3s 4ms", 3723.004),
+        ("1.500s", 1.5),
+        ("infinity", None),
+        ("", None),
+        ("5 lightyears", None),
+        ("s", None),
+        ("1min soon", None),
+    ],
+)
+def test_a_time_span_as_systemctl_prints_it(span: str, seconds: float | None) -> None:
+    assert UnitState({"TimeoutStopUSec": span}).stop_seconds == seconds
