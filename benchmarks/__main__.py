@@ -16,9 +16,9 @@ Bench = Callable[[Path, Path], "list[str]"]
 
 def times() -> list[Bench]:
     """How long monitor and stop take."""
-    from benchmarks import monitor, stop
+    from benchmarks import levels, monitor, sockets, stop
 
-    return [monitor.bench, stop.bench]
+    return [monitor.bench, levels.bench, sockets.bench, stop.bench]
 
 
 def scale() -> list[Bench]:
