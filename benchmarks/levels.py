@@ -64,7 +64,7 @@ def _bench(python: str, agent: Path, node: Node, bus: MessageBus) -> list[str]:
     started = node.run("start", timeout=60.0)
     if started.code != 0:
         return [f"level 10: the daemon could not be started: {started.reason}"]
-    commands = {OURS: [python, "-I", str(agent), "monitor"], THEIRS: ["/bin/sh", str(SHELL)]}
+    commands = {OURS: [python, "-IS", str(agent), "monitor"], THEIRS: ["/bin/sh", str(SHELL)]}
     environ = node.pacemaker.environ("monitor", interval=60.0, timeout=60.0, level=10)
     if not wait_for(lambda: run(commands[THEIRS], environ).code == 0):
         return [f"level 10: {THEIRS}: {run(commands[THEIRS], environ)}"]

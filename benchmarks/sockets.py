@@ -16,7 +16,7 @@ from benchmarks.table import Measure, report
 from ocf_agents.service.proc import ProcTable
 from ocf_agents.service.sockets import owns_connection_to
 
-RUNS = 11
+RUNS = 7
 SOCKETS, DESCRIPTORS = 50_000, 64_000
 PORT, OTHER = 5672, 5671
 FACTOR = 2.0

@@ -494,7 +494,10 @@ def test_what_validation_tells(host: Host) -> None:
         assert f"systemctl disable {UNIT}" in result.said
         assert "Restart=on-failure" in result.said
     host.node.systemctl("disable", UNIT)
-    host.unit()
+    host.unit(service="TimeoutStopSec=100")
+    said = host.run("validate-all", supervisor="systemd", OCF_CHECK_LEVEL="10").said
+    assert "TimeoutStopSec=100, not more than the 180 s of recent Nova" in said, "case 25"
+    host.unit(service="TimeoutStopSec=240")
     assert host.run("validate-all", OCF_CHECK_LEVEL="10").said == ""
 
 

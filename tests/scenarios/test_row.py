@@ -137,7 +137,7 @@ def test_a_control_plane_that_stands_still_restarts_nobody(
 
 
 def test_a_cell_that_stands_still_restarts_nobody(running: Node, cloud: ComputeApi, row: ServiceRow) -> None:
-    """Three hosts of twelve have one conductor: no majority, and yet not their own fault."""
+    """Case 154. Three hosts of twelve have one conductor: no majority, and yet not their own fault."""
     for number in range(10, 18):
         cloud.add(f"cmp-{number}")
     silence(cloud, row, cloud.row("cmp-1"), cloud.row("cmp-2"))

@@ -63,6 +63,38 @@ def test_a_read_names_binary_and_host_and_a_microversion(api: ComputeApi, rows: 
     assert request.headers["openstack-api-version"] == "compute 2.69"
 
 
+def test_all_rows_are_one_request_and_those_of_other_services_are_left_out(
+    api: ComputeApi, rows: ComputeRows, row: ServiceRow
+) -> None:
+    api.add("node2", disabled=True, up=False, alive=False)
+    api.add("Node1")
+    api.add("node3", "nova-conductor")
+    api.add("node4")
+    api.nova.down_cells.add("node4")
+    rows.read()
+    api.forget()
+    census = rows.read_all()
+    assert [(one.method, one.query) for one in api.requests] == [("GET", {"binary": "nova-compute"})]
+    assert census.own == rows.read()
+    assert sorted(census.others) == ["Node1", "node2", "node4"]
+    assert census.others["node4"] is None, "its cell does not answer"
+    two = census.others["node2"]
+    assert two is not None
+    assert (two.disabled, two.up) == (True, False)
+    api.services.remove(row)
+    assert rows.read_all().own is None
+
+
+def test_all_rows_are_as_unreadable_as_one(api: ComputeApi, rows: ComputeRows) -> None:
+    api.add(HOST)
+    with pytest.raises(Unreadable, match="delete the wrong one"):
+        rows.read_all()
+    api.fail(faults.status(403), service="compute", path="os-services")
+    with pytest.raises(Unreadable, match="role admin") as caught:
+        rows.read_all()
+    assert caught.value.permanent
+
+
 def test_an_older_nova_is_asked_with_2_53() -> None:
     with ComputeApi(maximum=(2, 60)) as api:
         api.add(HOST)
