@@ -20,7 +20,7 @@ from labkit.report import Entry, table
 from labkit.resource import STATE_DIR, Resource
 from labkit.settings import AGENT_PASSWORD
 from labkit.tap import Tap
-from words import HOLD, LONG, OPERATIONS, bring_to_rest
+from words import DEEP, HOLD, LONG, OPERATIONS, bring_to_rest, deep_codes
 
 collect_ignore_glob = [] if os.environ.get("LAB") else ["test_*.py"]
 
@@ -100,6 +100,18 @@ def configured(lab: Lab, node1: Node, parameters: dict[str, str]) -> Iterator[Re
 def compute(configured: Resource, control: Control) -> Resource:
     """nova-compute under Pacemaker: running, enabled, up, nothing under way, no failure on record."""
     return bring_to_rest(configured, control)
+
+
+@pytest.fixture
+def watched(compute: Resource) -> Iterator[Resource]:
+    """The resource with a second monitor, which asks nova-compute over the message bus."""
+    compute.add_monitor("deep", f"{DEEP}s", level=10)
+    try:
+        wait_for("a good answer over the bus", lambda: deep_codes(compute)[-1:] == [0], 60)
+        compute.forget()
+        yield compute
+    finally:
+        compute.remove_monitor("deep")
 
 
 @pytest.fixture

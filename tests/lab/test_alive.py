@@ -5,16 +5,13 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
 
-import pytest
 from labkit.control import Control
 from labkit.errors import wait_for
-from labkit.journal import Action
 from labkit.report import Entry
-from labkit.resource import RECOVERY, Resource
+from labkit.resource import Resource
 from labkit.settings import PASSWORD
-from words import HOLD, LONG, assert_in_service, assert_stays_in_service
+from words import HOLD, LONG, assert_in_service, assert_stays_in_service, deep_codes, recovered
 
 OUTAGE = 120 if LONG else 25
 """Seconds for which the message bus is away."""
@@ -26,35 +23,6 @@ connection.connect()
 connection.channel().queue_unbind(sys.argv[3], exchange="nova", routing_key=sys.argv[3])
 connection.close()
 """
-
-
-@pytest.fixture
-def watched(compute: Resource) -> Iterator[Resource]:
-    """The resource with a second monitor, which asks nova-compute over the message bus every 3 s."""
-    compute.add_monitor("deep", "3s", level=10)
-    try:
-        wait_for("a good answer over the bus", lambda: deep_codes(compute)[-1:] == [0], 60)
-        compute.forget()
-        yield compute
-    finally:
-        compute.remove_monitor("deep")
-
-
-def deep_codes(compute: Resource) -> list[int | None]:
-    """The results of the monitor at level 10 in this story, where they changed."""
-    done = compute.journal.actions(compute.name, compute.mark)
-    return [action.code for action in done if action.name == "monitor" and action.interval == 3000]
-
-
-def recovered(compute: Resource, mark: int, timeout: float) -> tuple[Action, Action, Action]:
-    """The failed monitor, and the stop and start that it led to."""
-
-    def done() -> list[Action] | None:
-        actions = [a for a in compute.journal.actions(compute.name, mark) if a.name != "monitor" or a.code]
-        return actions[:3] if tuple(a.name for a in actions[:3]) == RECOVERY and actions[2].end else None
-
-    failure, stop, start = wait_for(f"the recovery of {compute.name}", done, timeout)
-    return failure, stop, start
 
 
 def test_stopped_by_a_signal(compute: Resource, story: Entry) -> None:

@@ -10,7 +10,7 @@ from labkit.control import Control
 from labkit.errors import wait_for
 from labkit.journal import Action
 from labkit.report import Entry
-from labkit.resource import Resource
+from labkit.resource import RECOVERY, Resource
 from labkit.tap import Request
 
 LONG = os.environ.get("LAB_LONG") == "1"
@@ -38,7 +38,35 @@ def bring_to_rest(resource: Resource, control: Control) -> Resource:
     return resource
 
 
-MARKER = re.compile(r"ocf-agents disabled: resource=nova-compute host=node1 at=\S+ token=[0-9a-f]+")
+MARKER = r"ocf-agents disabled: resource=%s host=%s at=\S+ token=[0-9a-f]+"
+
+
+DEEP = 3
+"""Seconds between two questions over the message bus, where a story has them asked."""
+
+
+def deep_codes(compute: Resource) -> list[int | None]:
+    """The results of the monitor at level 10 in this story, where they changed."""
+    done = compute.journal.actions(compute.name, compute.mark)
+    return [action.code for action in done if action.name == "monitor" and action.interval == 1000 * DEEP]
+
+
+def recovered(compute: Resource, mark: int, timeout: float) -> tuple[Action, Action, Action]:
+    """The failed monitor, and the stop and start that it led to."""
+
+    def done() -> list[Action] | None:
+        actions = [a for a in compute.journal.actions(compute.name, mark) if a.name != "monitor" or a.code]
+        return actions[:3] if tuple(a.name for a in actions[:3]) == RECOVERY and actions[2].end else None
+
+    failure, stop, start = wait_for(f"the recovery of {compute.name}", done, timeout)
+    return failure, stop, start
+
+
+def assert_untouched(compute: Resource, pid: int) -> None:
+    """The same process as before: no monitor has failed, nothing was stopped or started."""
+    assert [str(action) for action in compute.actions] == []
+    assert compute.process is not None
+    assert compute.process.pid == pid
 
 
 def assert_disabled_by_us(compute: Resource, within: float = 20) -> None:
@@ -47,7 +75,7 @@ def assert_disabled_by_us(compute: Resource, within: float = 20) -> None:
     row = compute.row
     assert row.status == "disabled"
     assert row.reason is not None
-    assert MARKER.fullmatch(row.reason), row.reason
+    assert re.fullmatch(MARKER % (re.escape(compute.name), re.escape(compute.host)), row.reason), row.reason
 
 
 def assert_in_service(compute: Resource) -> None:

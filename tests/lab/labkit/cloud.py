@@ -45,6 +45,7 @@ class Row:
     state: str
     reason: str | None
     updated_at: str | None
+    is_forced_down: bool = False
 
     @property
     def is_up(self) -> bool:
@@ -55,7 +56,7 @@ class Row:
         return self.status == "enabled"
 
     def __str__(self) -> str:
-        words = f"{self.status}, {self.state}"
+        words = f"{self.status}, {self.state}{', forced down' if self.is_forced_down else ''}"
         return words if self.reason is None else f"{words}, {self.reason!r}"
 
 
@@ -81,6 +82,7 @@ class Cloud:
                 state=row["state"],
                 reason=row["disabled_reason"],
                 updated_at=row["updated_at"],
+                is_forced_down=row["forced_down"],
             )
             for row in found
         ]
@@ -100,11 +102,22 @@ class Cloud:
     def enable(self, host: str) -> None:
         self._update(host, {"status": "enabled"})
 
-    def _update(self, host: str, change: dict[str, str]) -> None:
+    def force_down(self, host: str, is_down: bool) -> None:
+        """What fencing says of a host before it evacuates it, and takes back when the host has returned."""
+        self._update(host, {"forced_down": is_down})
+
+    def forget(self, host: str) -> None:
+        """Delete the row of a host that is no more, and with it what Placement knows of it."""
+        self.request("DELETE", COMPUTE, f"/os-services/{self._known(host).id}")
+
+    def _update(self, host: str, change: Mapping[str, object]) -> None:
+        self.request("PUT", COMPUTE, f"/os-services/{self._known(host).id}", change)
+
+    def _known(self, host: str) -> Row:
         row = self.row(host)
         if row is None:
             raise LabError(f"{host} has no nova-compute row")
-        self.request("PUT", COMPUTE, f"/os-services/{row.id}", change)
+        return row
 
     @staticmethod
     def elsewhere() -> ThreadPoolExecutor:

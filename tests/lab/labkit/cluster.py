@@ -12,6 +12,7 @@ from labkit.journal import Journal
 from labkit.node import Folder, Node
 from labkit.service import Service
 
+LOG = "/var/log/pacemaker/pacemaker.log"
 HACLUSTER = {"user": "hacluster", "group": "haclient"}
 # What tmpfiles.d makes below /run for a cluster node.
 FOLDERS = (Folder("/run/crm", 0o750, **HACLUSTER), Folder("/run/resource-agents", 0o1755))
@@ -119,12 +120,29 @@ class Cluster:
         return list(found) if found.tag == "xpath-query" else [found]
 
     def journal(self, node: Node) -> Journal:
-        return Journal(node.disk("/var/log/pacemaker/pacemaker.log"))
+        """What the cluster does on the node."""
+        return Journal(node.disk(LOG))
 
     def configure(self, text: str) -> None:
         """Commands of crmsh's configure level, one a line."""
         for line in text.strip().splitlines():
             self.run("crm", "--force", "configure", *line.split())
+
+    def wait(self) -> None:
+        """Until it has nothing left to do."""
+        self.run("crm_resource", "--wait", "--timeout=60s")
+
+    def remove(self, resource: str) -> None:
+        """Stop a resource, and take it out of the configuration."""
+        words = ["--meta", "--set-parameter=target-role", "--parameter-value=Stopped"]
+        self.run("crm_resource", f"--resource={resource}", *words)
+        self.wait()
+        self.run("crm", "--force", "configure", "delete", resource)
+
+    def set(self, name: str, value: str | None) -> None:
+        """A property of the whole cluster; None: as it is by default."""
+        change = "--delete" if value is None else f"--update={value}"
+        self.run("crm_attribute", f"--name={name}", change)
 
 
 def _corosync(node: Node) -> Service:
@@ -135,5 +153,5 @@ def _corosync(node: Node) -> Service:
 
 
 def _pacemakerd(node: Node) -> Service:
-    environ = {"PCMK_logfile": "/var/log/pacemaker/pacemaker.log"}
+    environ = {"PCMK_logfile": LOG}
     return Service(node, "pacemakerd", ["/usr/sbin/pacemakerd"], environ)

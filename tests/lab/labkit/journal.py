@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-STAMP = r"^(?P<stamp>\w{3} \d\d \d\d:\d\d:\d\d)\.(?P<ms>\d{3}) \S+ pacemaker-(?:execd|controld) .*"
+STAMP = r"^(?P<stamp>\w{3} \d\d \d\d:\d\d:\d\d)\.(?P<ms>\d{3}) \S+ pacemaker-(?:execd|remoted|controld) .*"
 BEGUN = re.compile(STAMP + r"executing - rsc:(?P<resource>\S+) action:(?P<action>\S+) call_id:(?P<call>\d+)")
 RESULT = re.compile(
     STAMP + r"Result of (?P<action>\S+) operation for (?P<resource>\S+) on \S+: (?P<text>.*?) \|"
@@ -55,10 +55,15 @@ class Action:
 
 
 class Journal:
-    """Reads a node's pacemaker.log, also while the node is off."""
+    """Reads a node's pacemaker.log, also while the node is off.
 
-    def __init__(self, log: Path) -> None:
+    A remote node begins its actions in a log of its own (`executor`), and their results are in that of the
+    cluster node that speaks to it.
+    """
+
+    def __init__(self, log: Path, executor: Path | None = None) -> None:
         self.log = log
+        self.executor = executor or log
 
     def mark(self) -> int:
         """Where the log ends now."""
@@ -75,19 +80,32 @@ class Journal:
 
     def told(self, resource: str, since: int = 0) -> list[str]:
         """The lines that the agent of a resource wrote into the cluster's log: `LEVEL: text`."""
-        with open(self.log, "rb") as log:
-            log.seek(since)
-            lines = log.read().decode("utf-8", "replace").splitlines()
+        lines = _lines(self.log, since)
         return [match["line"] for match in map(TOLD.match, lines) if match and match["resource"] == resource]
 
     def actions(self, resource: str, since: int = 0) -> list[Action]:
         """The finished actions of a resource that were logged after `since`, cancelled monitors left out."""
-        with open(self.log, "rb") as log:
-            log.seek(since)
-            lines = log.read().decode("utf-8", "replace").splitlines()
+        lines = _lines(self.log, since)
+        if self.executor != self.log:
+            begun = [line for line in _lines(self.executor) if BEGUN.match(line)]
+            ended = [line for line in lines if RESULT.match(line)]
+            lines = sorted([*begun, *ended], key=_when)
         return [
             action for action in parse(lines) if action.resource == resource and action.text != "Cancelled"
         ]
+
+
+def _lines(log: Path, since: int = 0) -> list[str]:
+    if not log.exists():
+        return []
+    with open(log, "rb") as file:
+        file.seek(since)
+        return file.read().decode("utf-8", "replace").splitlines()
+
+
+def _when(line: str) -> float:
+    match = BEGUN.match(line) or RESULT.match(line)
+    return _epoch(match) if match else 0.0
 
 
 def parse(lines: list[str]) -> list[Action]:

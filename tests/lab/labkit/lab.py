@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All of it together: one control node, two cluster nodes, one switch."""
+"""All of it together: one control node, two cluster nodes, one switch; other nodes for some stories."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from labkit.errors import LabError, wait_for
 from labkit.layout import REPO, Layout, is_open
 from labkit.network import Network
 from labkit.node import CHECKOUT, OFFERED, Node
+from labkit.power import FENCE_AGENT
 from labkit.proxy import Proxy
+from labkit.remote import RemoteNode
 from labkit.service import Service
 from labkit.settings import KEYSTONE, NOVA
 from labkit.systemd import SystemdCluster, SystemdNode
@@ -24,12 +26,13 @@ from labkit.venv import Venv
 
 CONTROL, PROXY = "control", "proxy"
 CONTRACT_HOST = "contract1"
-NODES, SYSTEMD = ("node1", "node2"), "sysd1"
+NODES, REMOTE, SYSTEMD = ("node1", "node2"), "remote1", "sysd1"
 ADDRESSES = {
     CONTROL: "10.99.0.200",
     PROXY: "10.99.0.201",
     "node1": "10.99.0.1",
     "node2": "10.99.0.2",
+    REMOTE: "10.99.0.21",
     SYSTEMD: "10.99.0.31",
 }
 
@@ -45,6 +48,8 @@ class Lab:
         self.test_venv = Venv(layout.cache, "test")
         self.control = Control(Node(layout, self.network, CONTROL), self.nova_venv, ADDRESSES[PROXY])
         self.cluster = Cluster([Node(layout, self.network, name, FOLDERS) for name in NODES])
+        # A node without corosync, brought up by the stories that are about it.
+        self.remote = RemoteNode(layout, self.network, REMOTE, FOLDERS)
         # A cluster of its own, brought up by the stories that are about systemd.
         self.systemd_cluster = SystemdCluster([SystemdNode(layout, self.network, SYSTEMD, FOLDERS)])
 
@@ -61,7 +66,7 @@ class Lab:
     @property
     def nodes(self) -> list[Node]:
         """All machines of the lab."""
-        return [self.control.node, *self.cluster.nodes, *self.systemd_cluster.nodes]
+        return [self.control.node, *self.cluster.nodes, self.remote, *self.systemd_cluster.nodes]
 
     def node(self, name: str) -> Node:
         for node in self.nodes:
@@ -89,6 +94,7 @@ class Lab:
         self.network.up()
         self.network.enter(CONTROL)
         self._offer_agents()
+        self._offer_fencing()
         for node in self.cluster.nodes:
             if not node.is_up:
                 compute.provide(node, self.control.settings)
@@ -100,8 +106,9 @@ class Lab:
 
     def down(self) -> None:
         """End every process of the lab; what is installed and what is on the disks stays."""
-        for node in [*self.cluster.nodes, *self.systemd_cluster.nodes]:
-            node.kill()
+        for node in self.nodes:
+            if node is not self.control.node:
+                node.kill()
         self.control.down()
         self.network.down()
 
@@ -132,6 +139,13 @@ class Lab:
         else:
             path.write_text(f'#!/bin/sh\nexec {self.interpreter} -I {real} "$@"\n', encoding="utf-8")
             path.chmod(0o755)
+
+    def _offer_fencing(self) -> None:
+        """Lay the lab's fence agent over those of this machine."""
+        self.layout.tools.mkdir(parents=True, exist_ok=True)
+        link = self.layout.tools / FENCE_AGENT
+        if not link.is_symlink():
+            link.symlink_to(CHECKOUT / "tests" / "lab" / "labkit" / "fence_lab.py")
 
     # for tests without Pacemaker
 

@@ -58,6 +58,21 @@ class Layout:
         return self.state / "agents" / "offered"
 
     @property
+    def tools(self) -> Path:
+        """What is laid over /usr/sbin in each node: the lab's fence agent."""
+        return self.state / "tools"
+
+    @property
+    def unpacked(self) -> Path:
+        """The files of packages that cannot be installed here."""
+        return self.state / "packages"
+
+    @property
+    def power(self) -> Path:
+        """The socket of the power switch, while a story has one."""
+        return self.state / "power"
+
+    @property
     def report(self) -> Path:
         return self.state / "report.txt"
 

@@ -30,6 +30,7 @@ CHECKOUT = Path("/run/lab/checkout")
 OFFERED = Path("/run/lab/agents")
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 AGENTS = "/usr/lib/ocf/resource.d"
+TOOLS = "/usr/sbin"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ENVIRON = {"PATH": PATH, "LANG": "C.UTF-8", "HOME": "/root"}
 ENTER_ALL = ("--mount", "--uts", "--ipc", "--net", "--pid", "--time", "--root", "--wd")
@@ -103,7 +104,7 @@ class Node:
         (self.home / "boot-id").write_text(f"{uuid.uuid4()}\n", encoding="ascii")
 
     def _plan(self) -> dict[str, object]:
-        for folder in (self.layout.layer, self.layout.offered):
+        for folder in (self.layout.layer, self.layout.offered, self.layout.tools):
             folder.mkdir(parents=True, exist_ok=True)
         overlays = []
         for directory in PRIVATE:
@@ -119,7 +120,11 @@ class Node:
                 [str(self.layout.offered), str(OFFERED)],
                 [str(self.home / "boot-id"), BOOT_ID],
             ],
-            "merges": [[AGENTS, str(self.layout.layer)]] if os.path.isdir(AGENTS) else [],
+            "merges": [
+                [directory, str(layer)]
+                for directory, layer in ((AGENTS, self.layout.layer), (TOOLS, self.layout.tools))
+                if os.path.isdir(directory)
+            ],
             "folders": [[f.path, oct(f.mode), f.user, f.group] for f in self.folders],
             "systemd": self.systemd,
         }

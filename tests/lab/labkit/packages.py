@@ -53,11 +53,12 @@ def install(log: Path) -> list[str]:
     return names
 
 
-def _apt(output: int, log: Path, *words: str) -> None:
+def _apt(output: int, log: Path, *words: str, folder: Path | None = None) -> None:
     environ = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     done = subprocess.run(
         ["apt-get", *words],
         check=False,
+        cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,
@@ -65,3 +66,20 @@ def _apt(output: int, log: Path, *words: str) -> None:
     )
     if done.returncode != 0:
         raise LabError(f"apt-get {words[0]} failed: see {log}")
+
+
+def unpack(name: str, like: str, folder: Path, log: Path) -> None:
+    """Put the files of a package that cannot be installed here below `folder`, in the version of `like`."""
+    query = ["dpkg-query", "--show", "--showformat=${Version}", like]
+    version = subprocess.run(query, check=True, capture_output=True, text=True).stdout
+    done = folder / f"{name}-{version}"
+    if done.exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(log, "ab") as output:
+        _apt(output.fileno(), log, "update", "-qq")
+        _apt(output.fileno(), log, "download", "-qq", f"{name}={version}", folder=folder)
+    [package] = folder.glob(f"{name}_*.deb")
+    subprocess.run(["dpkg-deb", "--extract", str(package), str(folder)], check=True)
+    package.unlink()
+    done.touch()

@@ -12,7 +12,7 @@ from typing import Any
 from labkit.cloud import Cloud, Row
 from labkit.cluster import Cluster
 from labkit.errors import LabError, wait_for
-from labkit.journal import Action
+from labkit.journal import Action, Journal
 from labkit.node import Node, Process, started
 from labkit.tap import Request, Tap
 
@@ -23,14 +23,22 @@ RECOVERY = ("monitor", "stop", "start")
 class Resource:
     """The resource `name`, bound to `node`; its Nova host has the node's name."""
 
-    def __init__(self, name: str, node: Node, cluster: Cluster, cloud: Cloud, tap: Tap) -> None:
+    def __init__(
+        self,
+        name: str,
+        node: Node,
+        cluster: Cluster,
+        cloud: Cloud,
+        tap: Tap,
+        journal: Journal | None = None,
+    ) -> None:
         self.name = name
         self.node = node
         self.host = node.name
         self.cluster = cluster
         self.cloud = cloud
         self.tap = tap
-        self.journal = cluster.journal(node)
+        self.journal = journal or cluster.journal(node)
         self.forget()
 
     # configuration
@@ -80,10 +88,19 @@ class Resource:
         self.set_role(role)
         return self.wait_for_action(action, mark, timeout)
 
+    def set_managed(self, is_managed: bool) -> None:
+        """Whether Pacemaker may act on what its monitors find; does not wait."""
+        words = ["--meta", "--set-parameter=is-managed", f"--parameter-value={str(is_managed).lower()}"]
+        self.cluster.run("crm_resource", f"--resource={self.name}", *words)
+
     def check(self) -> int:
         """Pacemaker's agent runner asks the agent once, here and now (monitor); its exit code."""
+        return self.force("check")
+
+    def force(self, what: str) -> int:
+        """check, start or stop behind the cluster's back (crm_resource --force-...); the exit code."""
         return self.node.run(
-            "crm_resource", f"--resource={self.name}", "--force-check", check=False
+            "crm_resource", f"--resource={self.name}", f"--force-{what}", check=False
         ).returncode
 
     def set_timeout(self, action: str, timeout: str) -> None:
@@ -131,7 +148,7 @@ class Resource:
     def clean_up(self) -> None:
         """Forget its failures; returns once Pacemaker has nothing left to do."""
         self.cluster.run("crm_resource", f"--resource={self.name}", "--cleanup")
-        self.cluster.run("crm_resource", "--wait", "--timeout=60s")
+        self.cluster.wait()
 
     # what Pacemaker did
 

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node that runs resources without corosync: pacemaker_remoted, which a cluster node speaks to.
+
+The package conflicts with Pacemaker itself, so that its files are unpacked beside it and not installed.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from labkit import packages
+from labkit.cluster import LOG, Cluster
+from labkit.errors import wait_for
+from labkit.journal import Journal
+from labkit.node import Node
+from labkit.service import Service
+
+PORT = 3121
+KEY = "/etc/pacemaker/authkey"
+
+
+class RemoteNode(Node):
+    """`join` makes it a part of a cluster; `start` boots it with its daemon, as a power switch does."""
+
+    def start(self) -> None:
+        super().start()
+        self.daemon.start()
+
+    @property
+    def daemon(self) -> Service:
+        program = self.layout.unpacked / "usr" / "sbin" / "pacemaker-remoted"
+        environ = {"PCMK_logfile": LOG}
+        return Service(
+            self, "pacemaker-remoted", [str(program)], environ, is_ready=lambda: self.listens(PORT)
+        )
+
+    def join(self, cluster: Cluster) -> None:
+        """Boot it and make it a node of the cluster; the first cluster node speaks to it."""
+        packages.unpack("pacemaker-remote", "pacemaker", self.layout.unpacked, self.layout.state / "apt.log")
+        self._share_key(cluster)
+        self.start()
+        speaker = cluster.nodes[0].name
+        params = f"server={self.address} reconnect_interval=3s"
+        cluster.configure(
+            f"""
+            primitive {self.name} ocf:pacemaker:remote params {params} op monitor interval=3s timeout=6s
+            location {self.name}-by-{speaker} {self.name} rule -inf: #uname ne {speaker}
+            """
+        )
+        self.wait_until_online(cluster)
+
+    def leave(self, cluster: Cluster) -> None:
+        """The cluster forgets it."""
+        cluster.remove(self.name)
+        cluster.run("crm_node", "--force", f"--remove={self.name}")
+        self.kill()
+
+    def wait_until_online(self, cluster: Cluster, timeout: float = 60) -> None:
+        wait_for(f"{self.name} to be online", lambda: self.is_online(cluster), timeout)
+
+    def is_online(self, cluster: Cluster) -> bool:
+        return bool(cluster.query(f"//node_state[@uname='{self.name}' and @in_ccm='true']"))
+
+    def journal(self, cluster: Cluster) -> Journal:
+        """What the cluster does on it."""
+        return Journal(cluster.nodes[0].disk(LOG), executor=self.disk(LOG))
+
+    def _share_key(self, cluster: Cluster) -> None:
+        key = secrets.token_hex(128)
+        self.write(KEY, key, mode=0o640, group="haclient")
+        for node in cluster.nodes:
+            script = f"umask 027; cat >{KEY}; chgrp haclient {KEY}"
+            node.run("sh", "-c", script, text=key)
