@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from labkit.cloud import Cloud
 from labkit.cluster import Cluster
-from labkit.journal import parse
+from labkit.journal import Journal, parse
 from labkit.lab import Lab
 from labkit.node import BOOT_ID, Node
 from labkit.tap import Tap
@@ -69,3 +69,18 @@ def test_the_journal_joins_begin_and_result_of_an_action() -> None:
     [action] = parse([f"Nov 30 12:00:21.704 n {begun}", f"Nov 30 12:00:22.954 n {ended}"])
     assert (action.name, action.call, action.code, action.reason) == ("start", 6, 1, "the API (nova) is away")
     assert action.seconds == pytest.approx(1.25)
+
+
+def test_a_remote_nodes_actions_begin_in_its_own_log(tmp_path: Path) -> None:
+    """A call's number is used again once the node has booted: the last begin before the result counts."""
+    ended = "pacemaker-controld [27] (log_executor_event) \tnotice: Result of start operation for d on r: ok"
+    begun = "pacemaker-remoted [9] (log_execute) \tinfo: executing - rsc:d action:start call_id:7"
+    result = f"{ended} | CIB update 68, graph action unconfirmed; call=7 key=d_start_0 rc=0"
+    cluster, remote = tmp_path / "cluster.log", tmp_path / "remote.log"
+    cluster.write_text(f"Nov 30 12:00:02.500 n {result}\nNov 30 12:05:03.000 n {result}\n", encoding="utf-8")
+    remote.write_text(f"Nov 30 12:00:00.000 r {begun}\nNov 30 12:05:01.000 r {begun}\n", encoding="utf-8")
+    actions = Journal(cluster, executor=remote).actions("d")
+    assert [(action.name, action.code, action.seconds) for action in actions] == [
+        ("start", 0, pytest.approx(2.5)),
+        ("start", 0, pytest.approx(2.0)),
+    ]

@@ -128,9 +128,10 @@ class Cluster:
         for line in text.strip().splitlines():
             self.run("crm", "--force", "configure", *line.split())
 
-    def wait(self) -> None:
+    def wait(self, seconds: int = 60) -> None:
         """Until it has nothing left to do."""
-        self.run("crm_resource", "--wait", "--timeout=60s")
+        command = ("crm_resource", "--wait", f"--timeout={seconds}s")
+        self.speaker.run(*command, timeout=seconds + 60)
 
     def remove(self, resource: str) -> None:
         """Stop a resource, and take it out of the configuration."""

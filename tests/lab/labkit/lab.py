@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from labkit import compute, packages
+from labkit import compute, packages, remote
 from labkit.cluster import FOLDERS, Cluster
 from labkit.control import Control
 from labkit.errors import LabError, wait_for
@@ -18,7 +18,6 @@ from labkit.network import Network
 from labkit.node import CHECKOUT, OFFERED, Node
 from labkit.power import FENCE_AGENT
 from labkit.proxy import Proxy
-from labkit.remote import RemoteNode
 from labkit.service import Service
 from labkit.settings import KEYSTONE, NOVA
 from labkit.systemd import SystemdCluster, SystemdNode
@@ -49,7 +48,7 @@ class Lab:
         self.control = Control(Node(layout, self.network, CONTROL), self.nova_venv, ADDRESSES[PROXY])
         self.cluster = Cluster([Node(layout, self.network, name, FOLDERS) for name in NODES])
         # A node without corosync, brought up by the stories that are about it.
-        self.remote = RemoteNode(layout, self.network, REMOTE, FOLDERS)
+        self.remote = remote.RemoteNode(layout, self.network, REMOTE, FOLDERS)
         # A cluster of its own, brought up by the stories that are about systemd.
         self.systemd_cluster = SystemdCluster([SystemdNode(layout, self.network, SYSTEMD, FOLDERS)])
 
@@ -84,7 +83,9 @@ class Lab:
 
     def install(self) -> None:
         """Packages and virtual environments."""
-        packages.install(self.layout.state / "apt.log")
+        log = self.layout.state / "apt.log"
+        packages.install(log)
+        packages.unpack(remote.PACKAGE, "pacemaker", self.layout.unpacked, log)
         with ThreadPoolExecutor() as pool:
             list(pool.map(Venv.build, (self.nova_venv, self.test_venv)))
 

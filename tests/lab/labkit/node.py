@@ -181,9 +181,10 @@ class Node:
         return []
 
     def _note(self, pid: int) -> None:
-        (self.home / "init.json").write_text(
-            json.dumps({"pid": pid, "start": started(pid)}), encoding="ascii"
-        )
+        """In one move: others may be looking whether it is up."""
+        fresh = self.home / "init.json.new"
+        fresh.write_text(json.dumps({"pid": pid, "start": started(pid)}), encoding="ascii")
+        fresh.replace(self.home / "init.json")
 
     @property
     def pid(self) -> int | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import secrets
 
-from labkit import packages
 from labkit.cluster import LOG, Cluster
 from labkit.errors import wait_for
 from labkit.journal import Journal
 from labkit.node import Node
 from labkit.service import Service
 
+PACKAGE = "pacemaker-remote"
 PORT = 3121
 KEY = "/etc/pacemaker/authkey"
 
@@ -36,7 +36,6 @@ class RemoteNode(Node):
 
     def join(self, cluster: Cluster) -> None:
         """Boot it and make it a node of the cluster; the first cluster node speaks to it."""
-        packages.unpack("pacemaker-remote", "pacemaker", self.layout.unpacked, self.layout.state / "apt.log")
         self._share_key(cluster)
         self.start()
         speaker = cluster.nodes[0].name
