@@ -12,6 +12,15 @@ from ocf_agents.ocf.metadata import META_DATA_TIMEOUT
 from ocf_agents.ocf.parameters import Parameter, Path, Select
 
 SEE_ALSO = ("pacemaker(7)", "pcs(8)", "crm(8)", "crm_resource(8)")
+MEANINGS = {
+    "start": "Starts it.",
+    "stop": "Stops it; a success also where it does not run.",
+    "monitor": "Says whether it runs.",
+    "reload-agent": "Takes over the parameters that are reloadable.",
+    "validate-all": "Checks the parameters, and with OCF_CHECK_LEVEL 10 this node as well.",
+    META_DATA: "Describes the agent for the cluster and its tools.",
+}
+DEEPER = "The same, with a deeper look."
 KINDS = {"Duration": "time", "Path": "path", "Port": "port"}
 
 
@@ -36,7 +45,7 @@ def render(agent: Agent, provider: str, date: str, examples: Mapping[str, str]) 
     for action in agent.actions:
         _action(page, action)
     page.entry(f"{roff.bold(META_DATA)} (timeout {META_DATA_TIMEOUT}s)")
-    page.text("For the cluster and its tools.")
+    page.text(MEANINGS[META_DATA])
     _examples(page, agent, provider, examples)
     _files(page, agent)
     page.see_also(SEE_ALSO)
@@ -77,7 +86,7 @@ def _action(page: roff.Page, action: Action) -> None:
     facts += [f"OCF_CHECK_LEVEL {action.depth}"] if action.depth is not None else []
     facts += [f"role {action.role}"] if action.role is not None else []
     page.entry(f"{roff.bold(action.name)} ({roff.literal(', '.join(facts))})")
-    page.text(" ".join((action.handler.__doc__ or "As the standard says.").split("\n\n")[0].split()))
+    page.text(DEEPER if action.depth else MEANINGS.get(action.name, "As the standard says."))
 
 
 def _examples(page: roff.Page, agent: Agent, provider: str, examples: Mapping[str, str]) -> None:

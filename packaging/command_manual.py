@@ -76,6 +76,7 @@ def _help(page: roff.Page, command: click.Command) -> None:
 def _options(page: roff.Page, command: click.Command, context: click.Context) -> None:
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
-        if record is not None:
-            page.entry(roff.bold(record[0]))
-            page.text(record[1] or "No more is said about it.")
+        if record is None or (parameter.param_type_name == "argument" and not record[1]):
+            continue  # the usage line names it
+        page.entry(roff.bold(record[0]))
+        page.text(record[1] or "Not described.")
