@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An agent's file from a wheel: whole or not at all, with an interpreter that works, nobody else's file lost."""
+"""An agent's file from a wheel: whole or not at all, its interpreter works, nobody else's file is lost."""
 
 from __future__ import annotations
 
@@ -124,13 +124,11 @@ def test_names_that_lead_elsewhere_are_refused(agent: str, root: str, provider: 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, interpreter: str) -> None:
     (tmp_path / "ocf").write_text("no directory")
-    with pytest.raises(InstallationError, match="ocf.*(Not a directory|File exists)"):
+    with pytest.raises(InstallationError, match=r"ocf.*(Not a directory|File exists)"):
         put(tmp_path, interpreter)
 
 
-def test_it_warns_of_an_environment_that_others_can_change_or_cannot_read(
-    tmp_path: Path, interpreter: str
-) -> None:
+def test_it_warns_of_a_place_that_others_can_change_or_cannot_read(tmp_path: Path, interpreter: str) -> None:
     closed, open_to_all = tmp_path / "closed", tmp_path / "open"
     for place, mode in ((closed, 0o700), (open_to_all, 0o777)):
         place.mkdir()
