@@ -126,8 +126,10 @@ class GuardedService:
         """Level 0 looks at the parameters only; level 10 at this host as well."""
         self._check(call)
         if call.environment.check_level >= 10:
-            from ocf_agents.actions.validation import check_host
-
+            try:
+                from ocf_agents.actions.validation import check_host
+            except ImportError as error:
+                raise _missing(error) from None
             check_host(self, call)
 
     # what they are made of
@@ -296,9 +298,7 @@ class GuardedService:
         try:
             from ocf_agents.actions.wiring import Wiring
         except ImportError as error:
-            raise NotInstalled(
-                f"the Python module {error.name} is missing: install it for {sys.executable}"
-            ) from None
+            raise _missing(error) from None
         return Wiring(self, call)
 
     def _tend(self, call: Call, process: ProcessId) -> None:
@@ -317,6 +317,10 @@ class GuardedService:
                 os.utime(flag)
         except Exception as error:
             call.log.debug(f"the record could not be tended: {error}")
+
+
+def _missing(error: ImportError) -> NotInstalled:
+    return NotInstalled(f"the Python module {error.name} is missing: install it for {sys.executable}")
 
 
 def _as_guarded(process: ProcessId) -> Process:

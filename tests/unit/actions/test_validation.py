@@ -153,3 +153,18 @@ def test_novas_own_times_are_warnings(node: Node, cloud: ComputeApi) -> None:
         "in Nova's configuration report_interval",
         "graceful_shutdown_timeout",
     ]
+
+
+@pytest.mark.parametrize("module", ["filelock", "openstack"])
+def test_level_10_names_a_library_that_is_missing(tmp_path: Path, module: str) -> None:
+    """Case 174: as after an installation without what the package recommends or needs."""
+    agent = pin(AGENT, tmp_path)
+    program = agent.read_text()
+    agent.write_text(
+        program.replace("import runpy\n", f"import runpy, sys\nsys.modules[{module!r}] = None\n")
+    )
+    resource = Pacemaker(str(agent), {"cloud": "ha", "binary": sys.executable, "user": os.geteuid()})
+    assert resource.run("validate-all").code == 0
+    result = resource.run("validate-all", level=10)
+    assert result.code == 5
+    assert f"the Python module {module} is missing: install" in (result.reason or "")
