@@ -111,10 +111,8 @@ def older(releases: tuple[Release, Release]) -> Release:
 def python_only(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Root]:
     """Debian with python3 and no library, from wherever this machine has its packages. To be copied."""
     place = tmp_path_factory.mktemp("roots")
-    sources = [
-        path for path in Path("/etc/apt/sources.list.d").iterdir() if path.suffix in (".list", ".sources")
-    ]
-    sources += [path for path in [Path("/etc/apt/sources.list")] if path.exists()]
+    sources = [*Path("/etc/apt").glob("sources.list"), *Path("/etc/apt/sources.list.d").glob("*.sources")]
+    sources += Path("/etc/apt/sources.list.d").glob("*.list")
     command = ["mmdebstrap", "--quiet", "--variant=apt", "--include=python3", "--skip=cleanup/apt"]
     run(*command, "--dpkgopt=force-unsafe-io", "", place / "python", *sources)
     yield Root(place / "python")

@@ -60,12 +60,10 @@ class Root:
 
     def dpkg(self, *words: str | Path) -> str:
         """dpkg of the root's own; packages of the host are given as paths."""
-        given = []
-        for word in words:
-            if isinstance(word, Path):
-                run("cp", word, self.path / "root")
-                word = f"/root/{word.name}"
-            given.append(word)
+        for package in words:
+            if isinstance(package, Path):
+                run("cp", package, self.path / "root")
+        given = [f"/root/{word.name}" if isinstance(word, Path) else word for word in words]
         return self.enter("dpkg", *given, environ={"DEBIAN_FRONTEND": "noninteractive"}).stdout
 
     def agent(
@@ -96,7 +94,7 @@ class Root:
 
     def has_record(self, content: bytes) -> bool:
         folder = self.inside(STATE)
-        files = {"nova-compute.json": content, "nova-compute.history.jsonl": content * 3}
-        return all(
-            (folder / name).exists() and (folder / name).read_bytes() == data for name, data in files.items()
+        expected = {"nova-compute.json": content, "nova-compute.history.jsonl": content * 3}
+        return all((folder / name).exists() for name in expected) and all(
+            (folder / name).read_bytes() == data for name, data in expected.items()
         )

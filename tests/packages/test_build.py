@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One command, no network, one version, the same bytes twice; the checkers of the distributions are content."""
+"""One command, no network, one version, the same bytes twice; the distributions' checkers are content."""
 
 from __future__ import annotations
 
@@ -87,9 +87,7 @@ def test_the_sdist_holds_the_whole_source(builder: Builder, release: Release) ->
     tree = builder.checkout("files")
     expected = {str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()} - {".gitignore"}
     with tarfile.open(release.output / f"ocf_agents-{release.version}.tar.gz") as archive:
-        found = {
-            name.partition("/")[2]: info.mode for name, info in zip(archive.getnames(), archive.getmembers())
-        }
+        found = {member.name.partition("/")[2]: member.mode for member in archive.getmembers()}
     assert expected - set(found) == set()
     assert found["heartbeat/nova-compute"] & 0o111
     assert found["packaging/build"] & 0o111
@@ -97,9 +95,7 @@ def test_the_sdist_holds_the_whole_source(builder: Builder, release: Release) ->
 
 def test_lintian_is_content(release: Release) -> None:
     (changes,) = release.output.glob("*.changes")
-    said = run(
-        "lintian", "--allow-root", "--tag-display-limit=0", "-I", "--fail-on=error,warning,info", changes
-    )
+    said = run("lintian", "--allow-root", "--tag-display-limit=0", "--display-info", changes, check=False)
     assert said.stdout == ""
 
 
