@@ -6,11 +6,14 @@ PYTHON ?= python3
 VENV ?= .venv
 TESTS ?=
 WORKERS ?= 3
+PROVIDER ?= heartbeat
 PY = $(VENV)/bin/python
-SOURCES = ocf_agents tests benchmarks docs heartbeat/nova-compute docs/examples/stub
+SOURCES = ocf_agents tests benchmarks docs heartbeat/nova-compute docs/examples/stub \
+	packaging packaging/build packaging/install
 AGENTS = heartbeat/nova-compute docs/examples/stub
 
-.PHONY: help demo test check format bench scale proof prove crashes crashes-all tools lab lab-long clean
+.PHONY: help demo test check format bench scale proof prove crashes crashes-all tools lab lab-long clean \
+	deb rpm release packages
 
 help:
 	@echo 'make demo      the operator'\''s story, told as it happens, in less than a minute'
@@ -23,6 +26,8 @@ help:
 	@echo 'make lab-long  the same, more often and for longer'
 	@echo 'make crashes   the agent killed at its calls, bad records, bad disks (minutes; crashes-all: hours)'
 	@echo 'make tools     pcs, crmsh and crm_resource take the agents (root, tests/tools/packages.txt)'
+	@echo 'make deb       Debian packages in build/release (needs packaging/packages.txt; also rpm, release: all)'
+	@echo 'make packages  the packages built, installed into roots of their own, upgraded and removed (root)'
 	@echo 'make format    put the sources into shape'
 	@echo 'make clean     remove what was made here'
 
@@ -39,6 +44,7 @@ check: $(VENV)/.ready-check
 	@for agent in $(AGENTS); do \
 	  echo "$(PY) -m mypy --strict $$agent"; $(PY) -m mypy --strict --scripts-are-modules $$agent || exit 1; \
 	done
+	MYPYPATH=packaging $(PY) -m mypy --strict --scripts-are-modules packaging/build packaging/install
 
 format: $(VENV)/.ready-check
 	$(PY) -m ruff check --fix $(SOURCES)
@@ -64,6 +70,16 @@ crashes-all: $(VENV)/.ready-test
 
 tools: $(VENV)/.ready-test
 	$(PY) -m pytest -n $(WORKERS) tests/tools
+
+# The version is that of ocf_agents/__init__.py; PROVIDER names the agents' OCF provider.
+deb rpm:
+	packaging/build --provider $(PROVIDER) $@
+
+release:
+	packaging/build --provider $(PROVIDER)
+
+packages: $(VENV)/.ready-test
+	$(PY) -m pytest tests/packages
 
 lab:
 	tests/lab/run
