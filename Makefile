@@ -72,8 +72,11 @@ tools: $(VENV)/.ready-test
 	$(PY) -m pytest -n $(WORKERS) tests/tools
 
 # The version is that of ocf_agents/__init__.py; PROVIDER names the agents' OCF provider.
-deb rpm:
-	packaging/build --provider $(PROVIDER) $@
+deb:
+	packaging/build --provider $(PROVIDER) deb
+
+rpm:
+	packaging/build --provider $(PROVIDER) rpm
 
 release:
 	packaging/build --provider $(PROVIDER)
