@@ -67,7 +67,7 @@ class Root:
         return self.enter("dpkg", *given, environ={"DEBIAN_FRONTEND": "noninteractive"}).stdout
 
     def agent(
-        self, action: str, user: int = ROOT_USER, environ: Mapping[str, str] | None = None, **parameters: str
+        self, action: str, uid: int = ROOT_USER, environ: Mapping[str, str] | None = None, **parameters: str
     ) -> Done:
         """An action of the installed agent, in the environment that the cluster would give."""
         variables = {
@@ -77,7 +77,7 @@ class Root:
             **{f"OCF_RESKEY_{name}": value for name, value in parameters.items()},
             **(environ or {}),
         }
-        return self.enter(AGENT, action, user=user, environ=variables, check=False)
+        return self.enter(AGENT, action, user=uid, environ=variables, check=False)
 
     def inside(self, path: str) -> Path:
         """Where a path of the root's is on the host."""
