@@ -93,7 +93,8 @@ def test_the_library_holds_every_module_of_the_source(release: Release, kind: st
     ]
     files = {entry.path[len(MODULES) :]: entry for entry in found if entry.mode & 0o100000}
     folder = SOURCE / "ocf_agents"
-    modules = {str(path.relative_to(folder)) for path in folder.rglob("*.py")} | {"py.typed"}
+    sources = [*folder.rglob("*.py"), *folder.glob("cli/templates/*.txt"), folder / "py.typed"]
+    modules = {str(path.relative_to(folder)) for path in sources}
     assert {name for name in files if not name.endswith(".pyc")} == modules
     assert {entry.mode & 0o777 for entry in files.values()} == {0o644}
 

@@ -45,7 +45,7 @@ def test_the_wheel_holds_every_module_and_the_marker_of_its_types(wheel: Path) -
     expected = {
         str(path.relative_to(ROOT))
         for path in (ROOT / "ocf_agents").rglob("*")
-        if path.suffix == ".py" or path.name == "py.typed"
+        if path.suffix == ".py" or path.name == "py.typed" or path.parent.name == "templates"
     }
     assert "ocf_agents/py.typed" in expected
     with zipfile.ZipFile(wheel) as archive:
