@@ -66,7 +66,7 @@ def listed(package: str, kind: str) -> list[str]:
 
 def shown(found: list[Entry], version: str) -> Iterator[str]:
     for entry in found:
-        if not entry.path.startswith(MODULES) and entry.path not in MODULES:
+        if not entry.path.startswith(MODULES) and not MODULES.startswith(f"{entry.path}/"):
             mark = "/" if entry.mode & 0o040000 else ""
             yield f"{entry.mode & 0o7777:04o} {entry.path.replace(version, 'VERSION')}{mark}"
 
