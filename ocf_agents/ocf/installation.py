@@ -30,13 +30,31 @@ LONGEST_INTERPRETER = 120
 TRIAL_SECONDS = 30.0
 
 SCRIPT = """\
-#!{interpreter} -I
+#!{interpreter} -IS
 # SPDX-License-Identifier: Apache-2.0
 {mark}{version} for this interpreter; install writes it again, remove takes it away.
+
+import os
+import sys
+
+LIBRARY = {library}
+
+if os.path.exists(os.path.join(LIBRARY, "ocf_agents", "__init__.py")):
+    sys.path.append(LIBRARY)  # spares each monitor the search for it
+else:
+    import site
+
+    site.main()
 
 from {module} import AGENT
 
 AGENT.main()
+"""
+
+TRIAL = """\
+from {module} import AGENT
+import ocf_agents, os
+print(ascii(os.path.dirname(os.path.dirname(os.path.abspath(ocf_agents.__file__)))))
 """
 
 
@@ -71,8 +89,10 @@ def install(
     path = _place(agent, ocf_root, provider)
     _require_ours(path)
     _check_interpreter(interpreter)
-    _try(interpreter, module)
-    text = SCRIPT.format(interpreter=interpreter, mark=MARK, version=__version__, module=module)
+    library = _try(interpreter, module)
+    text = SCRIPT.format(
+        interpreter=interpreter, mark=MARK, version=__version__, module=module, library=library
+    )
     try:
         path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         _write(path, text)
@@ -134,9 +154,9 @@ def _check_interpreter(interpreter: str) -> None:
         )
 
 
-def _try(interpreter: str, module: str) -> None:
-    """Whether it finds the agent when it is run as Pacemaker runs it: isolated, nothing inherited."""
-    command = [interpreter, "-I", "-c", f"from {module} import AGENT"]
+def _try(interpreter: str, module: str) -> str:
+    """Runs it as Pacemaker will, with nothing inherited: where it finds the package, as a literal."""
+    command = [interpreter, "-I", "-c", TRIAL.format(module=module)]
     try:
         done = subprocess.run(
             command,
@@ -158,6 +178,7 @@ def _try(interpreter: str, module: str) -> None:
             f"{interpreter} -I does not find {module} ({said}): install ocf-agents for this interpreter,"
             " into a virtual environment of root's or system-wide"
         )
+    return done.stdout.decode("ascii").strip()
 
 
 def _write(path: Path, text: str) -> None:

@@ -128,7 +128,9 @@ def test_the_agent_has_the_systems_interpreter_isolated(release: Release, kind: 
         run("dpkg-deb", "-x", release.deb("ocf-agents"), tmp_path)
     else:
         unpack(release.rpm("ocf-agents"), tmp_path)
-    assert (tmp_path / agent).read_text().startswith("#!/usr/bin/python3 -I\n")
+    text = (tmp_path / agent).read_text()
+    assert text.startswith("#!/usr/bin/python3 -IS\n")
+    assert '\nLIBRARY = "/usr/lib/python3/dist-packages"\n' in text
     assert (tmp_path / agent).stat().st_mode & 0o7777 == 0o755
 
 

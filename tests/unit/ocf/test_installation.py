@@ -38,9 +38,19 @@ def test_the_file_runs_with_the_interpreter_that_it_names(tmp_path: Path, interp
     installed = put(tmp_path, interpreter)
     assert installed.path == tmp_path / "ocf" / "resource.d" / "heartbeat" / "nova-compute"
     assert installed.interpreter == interpreter
-    assert installed.path.read_text().startswith(f"#!{interpreter} -I\n")
+    assert installed.path.read_text().startswith(f"#!{interpreter} -IS\n")
     done = subprocess.run([installed.path, "meta-data"], capture_output=True, text=True, check=True, env={})
     assert f'<resource-agent name="nova-compute" version="{__version__}">' in done.stdout
+
+
+def test_the_file_knows_where_the_package_is_and_finds_it_when_it_has_moved(
+    tmp_path: Path, interpreter: str
+) -> None:
+    path = put(tmp_path, interpreter).path
+    assert f"LIBRARY = {str(ROOT)!a}\n" in path.read_text()
+    path.write_text(path.read_text().replace(str(ROOT), "/moved/away"))
+    done = subprocess.run([path, "meta-data"], capture_output=True, text=True, check=True, env={})
+    assert '<resource-agent name="nova-compute"' in done.stdout
 
 
 def test_it_is_for_all_to_run_and_nothing_is_left_beside_it(tmp_path: Path, interpreter: str) -> None:
@@ -62,7 +72,7 @@ def test_a_file_of_ours_is_written_again(tmp_path: Path, interpreter: str) -> No
     path = put(tmp_path, interpreter).path
     path.write_text(path.read_text().replace(interpreter, "/gone/python"))
     put(tmp_path, interpreter)
-    assert path.read_text().startswith(f"#!{interpreter} -I\n")
+    assert path.read_text().startswith(f"#!{interpreter} -IS\n")
 
 
 @pytest.mark.parametrize("how", ["file", "link to ours", "dangling link", "directory"])
