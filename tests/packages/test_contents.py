@@ -50,6 +50,7 @@ def of_rpm(path: Path) -> list[Entry]:
 
 
 def unpack(rpm: Path, place: Path) -> None:
+    place.mkdir(exist_ok=True)
     with subprocess.Popen(["rpm2cpio", rpm], stdout=subprocess.PIPE) as data:
         subprocess.run(["cpio", "-idm", "--quiet"], stdin=data.stdout, cwd=place, check=True)
 
