@@ -74,7 +74,7 @@ class Proc:
         self.history = hash(kind)
         self.what, self.ready, self.timer = "begin", None, None
         self.frozen = self.was_frozen = self.is_dead = self.has_spoken = False
-        self.is_held = False
+        self.is_held = self.was_refused = False
         self.request: Any = None
         self.reading: Any = None
         self.frozen_at = 0.0
@@ -470,7 +470,8 @@ class World:
             if self.newest not in ("stop", "start succeeded"):
                 self._recover()
         if proc.kind == "monitor":
-            self.is_idle = self._idle_key()
+            # One that could not start a helper is no proof that there is nothing to do: the next one tries.
+            self.is_idle = None if proc.was_refused else self._idle_key()
         elif proc.kind == "helper":
             self.is_idle = None
 

@@ -98,6 +98,7 @@ class SimulatedSpawner:
         parent.wait("spawn a helper")
         if world.left["no_spawns"] and world.chooser.inner(2):
             world.spend("no_spawns")
+            parent.was_refused = True
             raise OSError("Cannot allocate memory")
 
         def live(proc: Proc) -> None:
