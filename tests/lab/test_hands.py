@@ -92,8 +92,9 @@ def test_stopped_by_hand_while_unmanaged(compute: Resource, lab: Lab, story: Ent
     wait_for("the row to be enabled", lambda: compute.row.is_enabled, 90, every=0.2)
     story.notes.append(f"adopted: enabled {time.monotonic() - begin:.0f} s after its start")
     wait_for("Placement to know", lambda: compute.may_be_chosen, 5)
+    compute.refresh()  # a cleanup passes by a failure that has expired, and Pacemaker never comes to rest
     compute.set_managed(True)
-    compute.clean_up()
+    compute.cluster.wait()
     assert [action.name for action in compute.actions if action.name != "monitor"] == []
     assert_stays_in_service(compute, HOLD)
 
@@ -117,7 +118,7 @@ def test_started_by_hand_after_our_stop(compute: Resource, lab: Lab, story: Entr
     wait_for("the row to be up", lambda: compute.row.is_up, 60, every=0.5)
     assert compute.check() == 0, "a monitor by hand"
     mark = compute.journal.mark()
-    compute.cluster.run("crm_resource", f"--resource={compute.name}", "--refresh")
+    compute.refresh()
     assert compute.wait_for_action("stop", mark).code == 0
     assert compute.process is None
     compute.settle(HOLD + 40)

@@ -36,7 +36,6 @@ def test_renamed_and_back(compute: Resource, control: Control, story: Entry) -> 
     call_it(compute, control, NEW)
     start = compute.start()
     assert start.code == 0, start
-    compute.settle(HOLD + 40)
     story.notes.append(f"start of the new name: {start.seconds:.1f} s")
     [aside] = set_aside(compute)
     assert any(aside in line and old in line for line in compute.told), compute.told

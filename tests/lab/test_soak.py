@@ -11,7 +11,7 @@ from labkit.report import Entry
 from labkit.resource import Resource
 from words import LONG, assert_in_service, assert_untouched, deep_codes
 
-SECONDS = 1800 if LONG else 40
+SECONDS = 1800 if LONG else 20
 SHARE = 0.7
 
 

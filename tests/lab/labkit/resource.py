@@ -150,6 +150,10 @@ class Resource:
         self.cluster.run("crm_resource", f"--resource={self.name}", "--cleanup")
         self.cluster.wait()
 
+    def refresh(self) -> None:
+        """Have Pacemaker forget all that it knows of it, and look again (probes); does not wait."""
+        self.cluster.run("crm_resource", f"--resource={self.name}", "--refresh")
+
     # what Pacemaker did
 
     def forget(self) -> None:
