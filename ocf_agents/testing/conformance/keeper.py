@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process that runs an agent's actions, and keeps all that they leave behind.
+
+A program of its own (`python3 -I keeper.py`), spoken to in JSON lines. It is the subreaper of what it runs:
+a daemon that an agent puts into the background becomes its child, and is known to it whatever session,
+name or environment it has. When its standard input ends, it kills them all; so whatever becomes of a
+check, nothing that it started lives on.
+
+Requests, and their answers:
+
+- `{"do": "run", "calls": [CALL...], "timeout": s, "kill_after": s or null, "needles": [text...]}`: run
+  these at once. A CALL is `{"argv", "env", "cwd", "user": [uid, gid] or null}`. Answers
+  `{"results": [{"code", "stdout", "stderr", "seconds", "timed_out", "is_open"}...], "seen": [text...]}`; `is_open`:
+  somebody else still had the outputs a moment after the end; `seen`: the needles that were in the arguments
+  of any process below this one meanwhile.
+- `{"do": "list"}`: answers the living processes below this one as `[{"pid", "command", "is_root"}...]`; `is_root`: its
+  parent is this one, so it was put into the background.
+- `{"do": "signal", "pids": [n...], "number": n}`: a signal to those of them that live below this one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from typing import IO, Any
+
+PR_SET_CHILD_SUBREAPER = 36
+UMASK = 0o026
+"""That of Pacemaker's executor."""
+POLL_SECONDS = 0.004
+GRACE_SECONDS = 0.5
+"""How long after the end of an action its outputs may be open."""
+CHUNK = 65536
+LONGEST_OUTPUT = 4 << 20
+
+
+class Run:
+    """One action that runs, in a process group of its own."""
+
+    def __init__(self, call: dict[str, Any], deadline: float) -> None:
+        user = call.get("user") or [None, None]
+        self.begin = time.monotonic()
+        self.deadline = deadline
+        self.end: float | None = None
+        self.code = 127
+        self.timed_out = False
+        self.process: subprocess.Popen[bytes] | None = None
+        self.streams: dict[int, bytearray] = {}
+        self.open: set[int] = set()
+        self.error = ""
+        try:
+            self.process = subprocess.Popen(
+                call["argv"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=call["env"],
+                cwd=call["cwd"],
+                umask=UMASK,
+                user=user[0],
+                group=user[1],
+                extra_groups=None if user[0] is None else [],
+                preexec_fn=os.setpgrp,  # noqa: PLW1509 (there is one thread)
+            )
+        except OSError as error:  # no such interpreter, not executable
+            self.error, self.end = str(error), self.begin
+            return
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            os.set_blocking(stream.fileno(), False)
+            self.streams[stream.fileno()] = bytearray()
+        self.open = set(self.streams)
+
+    def read(self) -> None:
+        """All that is there now."""
+        for descriptor in list(self.open):
+            with contextlib.suppress(BlockingIOError):
+                while data := os.read(descriptor, CHUNK):
+                    if len(self.streams[descriptor]) < LONGEST_OUTPUT:
+                        self.streams[descriptor] += data
+                self.open.discard(descriptor)
+
+    def kill(self) -> None:
+        """SIGKILL to the group."""
+        if self.process is not None and self.end is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+    def result(self) -> dict[str, Any]:
+        texts = [bytes(text).decode("utf-8", "surrogateescape") for text in self.streams.values()]
+        stdout, stderr = texts or ["", self.error]
+        assert self.end is not None
+        return {
+            "code": self.code,
+            "stdout": stdout,
+            "stderr": stderr,
+            "seconds": self.end - self.begin,
+            "timed_out": self.timed_out,
+            "is_open": bool(self.open),
+        }
+
+    def close(self) -> None:
+        if self.process is None:
+            return
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def perform(request: dict[str, Any]) -> dict[str, Any]:
+    """Run the calls of a request at once, to their end."""
+    begin = time.monotonic()
+    kill_after = request.get("kill_after")
+    runs = [Run(call, begin + request["timeout"]) for call in request["calls"]]
+    needles = [needle.encode("utf-8", "surrogateescape") for needle in request.get("needles", [])]
+    seen: set[bytes] = set()
+    while any(run.end is None for run in runs):
+        seen.update(look_for(needles))
+        for run in runs:
+            run.read()
+        note_ends(runs)
+        now = time.monotonic()
+        for run in runs:
+            if run.end is None and now >= run.deadline:
+                run.timed_out = True
+                run.kill()
+            elif kill_after is not None and now >= begin + kill_after:
+                run.kill()
+        time.sleep(POLL_SECONDS)
+    seen.update(look_for(needles))
+    await_closed(runs)
+    results = [run.result() for run in runs]
+    for run in runs:
+        run.close()
+    return {"results": results, "seen": sorted(needle.decode("utf-8", "surrogateescape") for needle in seen)}
+
+
+def await_closed(runs: list[Run]) -> None:
+    end = time.monotonic() + GRACE_SECONDS
+    while True:
+        for run in runs:
+            run.read()
+        reap()
+        if not any(run.open for run in runs) or time.monotonic() > end:
+            return
+        time.sleep(POLL_SECONDS)
+
+
+def note_ends(runs: list[Run]) -> None:
+    ended = reap()
+    for run in runs:
+        if run.end is None and run.process is not None and run.process.pid in ended:
+            run.end = time.monotonic()
+            run.code = run.process.returncode = ended[run.process.pid]
+
+
+def reap() -> dict[int, int]:
+    """The children that have ended, with their exit codes; a signal's is negative."""
+    ended: dict[int, int] = {}
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return ended
+        if not pid:
+            return ended
+        ended[pid] = os.waitstatus_to_exitcode(status)
+
+
+def look_for(needles: list[bytes]) -> set[bytes]:
+    if not needles:
+        return set()
+    lines = [arguments_of(pid) for pid in descendants()]
+    return {needle for needle in needles if any(needle in line for line in lines)}
+
+
+def descendants() -> list[int]:
+    """The living processes below this one."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            parent = parent_of(int(name))
+            if parent is not None:
+                children.setdefault(parent, []).append(int(name))
+    found: list[int] = []
+    todo = [os.getpid()]
+    while todo:
+        below = children.get(todo.pop(), [])
+        found += below
+        todo += below
+    return sorted(found)
+
+
+def parent_of(pid: int) -> int | None:
+    """The parent of a living process; None of one that is dead."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            state, parent = file.read().rpartition(b")")[2].split()[:2]
+    except (OSError, ValueError):
+        return None
+    return None if state in (b"Z", b"X") else int(parent)
+
+
+def arguments_of(pid: int) -> bytes:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().replace(b"\0", b" ").strip()
+    except OSError:
+        return b""
+
+
+def listed() -> list[dict[str, Any]]:
+    reap()
+    here = os.getpid()
+    return [
+        {
+            "pid": pid,
+            "command": arguments_of(pid).decode("utf-8", "surrogateescape"),
+            "is_root": parent_of(pid) == here,
+        }
+        for pid in descendants()
+    ]
+
+
+def send(pids: list[int], number: int) -> None:
+    """A signal to those of the processes that are below this one. Nobody else reaps them: the pids are good."""
+    for pid in set(pids) & set(descendants()):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def kill_all() -> None:
+    """Kill what is below this process, again and again until there is nothing."""
+    end = time.monotonic() + 10
+    while (pids := descendants()) and time.monotonic() < end:
+        send(pids, signal.SIGKILL)
+        reap()
+        time.sleep(POLL_SECONDS)
+
+
+def answer(request: dict[str, Any]) -> object:
+    if request["do"] == "run":
+        return perform(request)
+    if request["do"] == "signal":
+        return send(request["pids"], request["number"])
+    return listed()
+
+
+def lines_of(stream: IO[bytes]) -> Any:
+    """The lines of a stream; children are reaped while there are none."""
+    os.set_blocking(stream.fileno(), False)
+    selector = selectors.DefaultSelector()
+    selector.register(stream, selectors.EVENT_READ)
+    rest = b""
+    while True:
+        reap()
+        if not selector.select(0.02):
+            continue
+        data = os.read(stream.fileno(), CHUNK)
+        if not data:
+            return
+        *lines, rest = (rest + data).split(b"\n")
+        yield from lines
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise SystemExit("this kernel has no subreapers")
+    try:
+        for line in lines_of(sys.stdin.buffer):
+            sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
+            sys.stdout.flush()
+    finally:
+        kill_all()
+
+
+if __name__ == "__main__":
+    main()
