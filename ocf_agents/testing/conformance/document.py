@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import re
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from dataclasses import dataclass
+from xml.etree import ElementTree
 
 BOOLEANS = ("0", "1")
 TYPES_1_0 = ("string", "integer", "boolean", "time", "second", "select")
@@ -118,7 +118,7 @@ def seconds(text: str) -> float | None:
 
 
 def structure(root: ElementTree.Element) -> Iterator[str]:
-    """What is not as the schema of its own version has it, a line for each fault; for 1.0, as in resource-agents.
+    """What is not as the schema of its own version has it, a line for each fault.
 
     The schemas are those of the OCF specification (1.1), and the DTD and RNG of resource-agents (1.0).
     """
@@ -191,8 +191,9 @@ def order(element: ElementTree.Element, pattern: str, where: str = "") -> Iterat
     )
     found = "".join(f"<{child.tag}>" for child in element)
     if re.fullmatch(expression, found) is None:
-        has = ", ".join(child.tag for child in element) or "nothing"
-        yield f"{where or label(element)}: <{element.tag}> holds {has[:120]}; expected: {pattern or 'nothing'}"
+        has = (", ".join(child.tag for child in element) or "nothing")[:120]
+        wanted = pattern or "nothing"
+        yield f"{where or label(element)}: <{element.tag}> holds {has}; expected: {wanted}"
 
 
 def label(element: ElementTree.Element) -> str:

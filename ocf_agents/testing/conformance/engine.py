@@ -145,7 +145,8 @@ def begin(subject: Subject, force: bool) -> None:
     ran = subject.probe()
     if ran.code in ACTIVE and not force:
         raise BadUse(
-            f"the resource runs already (a probe returned {named(ran.code)}): stop it, or let it be stopped with --force"
+            f"the resource runs already (a probe returned {named(ran.code)}):"
+            " stop it, or let it be stopped with --force"
         )
     if ran.code in ACTIVE:
         subject.stop_somehow()
@@ -159,6 +160,7 @@ def finish(subject: Subject) -> str:
         return one_line(
             f"at the end the resource is not stopped: stop {ended(ran)}, monitor {ended(after)}{said(after)}"
         )
+    subject.await_helpers(LAST_WAIT_SECONDS)
     left = subject.settle((), LAST_WAIT_SECONDS)
     return f"at the end {left[0]} lived, and was killed" if left else ""
 

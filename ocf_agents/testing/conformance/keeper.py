@@ -10,11 +10,11 @@ Requests, and their answers:
 
 - `{"do": "run", "calls": [CALL...], "timeout": s, "kill_after": s or null, "needles": [text...]}`: run
   these at once. A CALL is `{"argv", "env", "cwd", "user": [uid, gid] or null}`. Answers
-  `{"results": [{"code", "stdout", "stderr", "seconds", "timed_out", "is_open"}...], "seen": [text...]}`; `is_open`:
-  somebody else still had the outputs a moment after the end; `seen`: the needles that were in the arguments
-  of any process below this one meanwhile.
-- `{"do": "list"}`: answers the living processes below this one as `[{"pid", "command", "is_root"}...]`; `is_root`: its
-  parent is this one, so it was put into the background.
+  `{"results": [{"code", "stdout", "stderr", "seconds", "timed_out", "is_open"}...], "seen": [text...]}`.
+  `is_open`: somebody else still had the outputs a moment after the end. `seen`: the needles that were in the
+  arguments of any process below this one meanwhile.
+- `{"do": "list"}`: answers the living processes below this one as `[{"pid", "command", "is_root"}...]`.
+  `is_root`: its parent is this one, so it was put into the background.
 - `{"do": "signal", "pids": [n...], "number": n}`: a signal to those of them that live below this one.
 """
 
@@ -29,6 +29,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from typing import IO, Any
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -230,7 +231,7 @@ def listed() -> list[dict[str, Any]]:
 
 
 def send(pids: list[int], number: int) -> None:
-    """A signal to those of the processes that are below this one. Nobody else reaps them: the pids are good."""
+    """A signal to those that are below this one. Nobody else reaps them, so a pid is what it was."""
     for pid in set(pids) & set(descendants()):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
@@ -249,11 +250,12 @@ def answer(request: dict[str, Any]) -> object:
     if request["do"] == "run":
         return perform(request)
     if request["do"] == "signal":
-        return send(request["pids"], request["number"])
+        send(request["pids"], request["number"])
+        return None
     return listed()
 
 
-def lines_of(stream: IO[bytes]) -> Any:
+def lines_of(stream: IO[bytes]) -> Iterator[bytes]:
     """The lines of a stream; children are reaped while there are none."""
     os.set_blocking(stream.fileno(), False)
     selector = selectors.DefaultSelector()

@@ -114,7 +114,7 @@ class Runner:
         """Send a signal to those that live of all that was ever started here."""
         self._ask({"do": "signal", "pids": list(pids), "number": int(number)})
 
-    def _ask(self, request: Mapping[str, Any]) -> Any:
+    def _ask(self, request: Mapping[str, Any]) -> Any:  # noqa: ANN401 (JSON)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(request).encode() + b"\n")

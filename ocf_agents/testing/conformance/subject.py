@@ -33,8 +33,9 @@ PROMOTED = (8, 9, 191)
 class Settings:
     """What is checked. path: the agent. parameters: without `OCF_RESKEY_`. instance: the resource's name.
 
-    timeouts: seconds by action, over what the meta-data advises. environment: more variables; one that is
-    None is removed.
+    timeouts: seconds by action, over what the meta-data advises; those under "" are for all other actions.
+    environment: more variables; one that is None is removed. helpers: texts; a process with one of them in its
+    arguments is no part of the resource but a helper of the agent, which may outlive a stop.
     """
 
     path: Path
@@ -42,6 +43,7 @@ class Settings:
     instance: str = ""
     timeouts: Mapping[str, float] = field(default_factory=dict)
     environment: Mapping[str, str | None] = field(default_factory=dict)
+    helpers: Sequence[str] = ()
 
     @property
     def resource(self) -> str:
@@ -50,7 +52,7 @@ class Settings:
 
 
 class Places:
-    """The private directories of a check, below one that all may enter: what an agent writes, it writes here."""
+    """The private directories of a check, below one that all may enter: the agent writes there."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -108,15 +110,18 @@ class Subject:
 
     def meta_data(
         self,
-        environ: Mapping[str, str] | None = None,
+        changes: Mapping[str, str | None] | None = None,
         *,
+        environ: Mapping[str, str] | None = None,
         user: tuple[int, int] | None = None,
-        **changes: str | None,
     ) -> Ran:
-        """Run meta-data as Pacemaker does: without parameters. `changes` are to its environment."""
+        """Run meta-data as Pacemaker does: without parameters. `changes` are to that environment.
+
+        environ: another environment altogether.
+        """
         if environ is None:
             environ = self.environ(META_DATA, parameters={}, timeout=META_DATA_SECONDS)
-        call = self.call(META_DATA, apply(environ, changes), user=user)
+        call = self.call(META_DATA, apply(environ, changes or {}), user=user)
         return self.runner.run([call], META_DATA_SECONDS)[0]
 
     @cached_property
@@ -127,7 +132,7 @@ class Subject:
     @cached_property
     def old(self) -> Ran:
         """Its meta-data for a caller that says nothing of a version, as ocf-tester."""
-        return self.meta_data(OCF_RA_VERSION_MAJOR=None, OCF_RA_VERSION_MINOR=None)
+        return self.meta_data({"OCF_RA_VERSION_MAJOR": None, "OCF_RA_VERSION_MINOR": None})
 
     @cached_property
     def document(self) -> Document:
@@ -149,8 +154,10 @@ class Subject:
 
     def timeout(self, action: str) -> float:
         """Seconds that an action may take: as was said, else as advised, else a minute."""
-        if action in self.settings.timeouts:
-            return self.settings.timeouts[action]
+        given = self.settings.timeouts
+        said = given.get(action, given.get(""))
+        if said is not None:
+            return said
         try:
             return self.document.timeout(action) or DEFAULT_SECONDS
         except NotApplicable:
@@ -244,8 +251,9 @@ class Subject:
         return self.run("stop")
 
     def processes(self) -> list[Process]:
-        """What lives of all that the agent has started."""
-        return self.runner.processes()
+        """What lives of all that the agent has started, but its helpers."""
+        helpers = self.settings.helpers
+        return [one for one in self.runner.processes() if not any(text in one.command for text in helpers)]
 
     def daemons(self) -> list[Process]:
         """Those of them that are in the background."""
@@ -259,6 +267,12 @@ class Subject:
             more = [one for one in self.processes() if one.pid not in known]
             if not more or time.monotonic() > end:
                 return more
+            time.sleep(0.05)
+
+    def await_helpers(self, seconds: float) -> None:
+        """Give the agent's helpers time to end by themselves."""
+        end = time.monotonic() + seconds
+        while self.settings.helpers and self.runner.processes() and time.monotonic() < end:
             time.sleep(0.05)
 
     def outlives(self, before: Sequence[Process]) -> list[Process]:

@@ -41,7 +41,10 @@ def check_unknown_idle(subject: Subject) -> None:
 
 
 @GROUP.rule(
-    "usage", "An action that does not exist is answered with a usage or a reason", "developer's guide"
+    "usage",
+    "An action that does not exist is answered with a usage or a reason",
+    "developer's guide",
+    strict=True,
 )
 def check_usage(subject: Subject) -> None:
     ran = subject.run(UNKNOWN)

@@ -60,7 +60,7 @@ def check_bare(subject: Subject) -> None:
 
 
 def bare(subject: Subject, action: str) -> dict[str, str]:
-    """OCF_ROOT, the resource's name and parameters; and where its files are, which must be the same for all."""
+    """OCF_ROOT, the resource's name and parameters; and where its files are, which must not move."""
     places = subject.places.environ()
     return {
         name: value

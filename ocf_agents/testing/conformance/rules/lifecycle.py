@@ -163,7 +163,7 @@ def check_crash_stop(subject: Subject) -> None:
 
 
 def kill_daemons(subject: Subject) -> None:
-    """SIGKILL to all that start left in the background, and to what is below. Raises NotApplicable if that is nothing."""
+    """SIGKILL to all that start left, which is something, or NotApplicable is raised."""
     if not subject.daemons():
         raise NotApplicable("start leaves no process of its own")
     subject.runner.signal([one.pid for one in subject.processes()], signal.SIGKILL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters that are right, wrong or missing: who says so, with which code, and that a stop works all the same."""
+"""Parameters that are right, wrong or missing: who says so, how; and a stop works all the same."""
 
 from __future__ import annotations
 
@@ -163,7 +163,8 @@ def check_stop_honest(subject: Subject) -> None:
         after = subject.monitor()
         if ran.code == 0 and after.code in ACTIVE:
             raise Failed(
-                f"stop {what} returned 0 (success), and a monitor then {named(after.code)}; expected: 7, or no 0"
+                f"stop {what} returned 0 (success), and a monitor then {named(after.code)};"
+                " expected: 7, or an error of stop"
             )
 
 

@@ -59,7 +59,8 @@ def attempt(subject: Subject) -> Trial:
     subject.stop_somehow()
     before = subject.processes()
     given = {**subject.parameters, **secrets}
-    output, seen = "", set()
+    output = ""
+    seen: set[str] = set()
     for action in ACTIONS:
         if action == "validate-all" and not subject.advertises(action):
             continue
