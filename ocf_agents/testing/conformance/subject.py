@@ -34,8 +34,8 @@ class Settings:
     """What is checked. path: the agent. parameters: without `OCF_RESKEY_`. instance: the resource's name.
 
     timeouts: seconds by action, over what the meta-data advises; those under "" are for all other actions.
-    environment: more variables; one that is None is removed. helpers: texts; a process with one of them in its
-    arguments is no part of the resource but a helper of the agent, which may outlive a stop.
+    environment: more variables; one that is None is removed. helpers: texts; a process with one of them in
+    its arguments is no part of the resource but a helper of the agent, which may outlive a stop.
     """
 
     path: Path

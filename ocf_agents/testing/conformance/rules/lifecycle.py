@@ -46,6 +46,16 @@ def check_start(subject: Subject) -> None:
 
 
 @GROUP.rule(
+    "restart", "After a stop it starts again", "OCF 1.1, stop: it must be possible to start it; ocf-tester"
+)
+def check_restart(subject: Subject) -> None:
+    subject.ensure_started()
+    subject.ensure_stopped()
+    expect(subject.run("start"), "start after a stop")
+    expect(subject.monitor(), "a monitor after the second start")
+
+
+@GROUP.rule(
     "start-complete",
     "When start has returned 0, a monitor returns 0 at once",
     "OCF 1.1, start: not before the resource has been fully started; ocf-tester",
@@ -126,16 +136,6 @@ def check_stop_stopped(subject: Subject) -> None:
     subject.ensure_stopped()
     expect(subject.run("stop"), "stop of the stopped resource")
     expect(subject.monitor(), "a monitor after a second stop", [7])
-
-
-@GROUP.rule(
-    "restart", "After a stop it starts again", "OCF 1.1, stop: it must be possible to start it; ocf-tester"
-)
-def check_restart(subject: Subject) -> None:
-    subject.ensure_started()
-    subject.ensure_stopped()
-    expect(subject.run("start"), "start after a stop")
-    expect(subject.monitor(), "a monitor after the second start")
 
 
 @GROUP.rule(

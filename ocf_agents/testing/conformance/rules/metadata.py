@@ -43,11 +43,16 @@ LOCALES: tuple[dict[str, str | None], ...] = (
 
 def expect_same(ran: Ran, subject: Subject, what: str) -> None:
     """Raise Failed unless this run gave what an ordinary one gives."""
-    if subject.modern.code != 0:
-        raise NotApplicable("meta-data fails")
     expect(ran, f"meta-data {what}")
     if ran.stdout != subject.modern.stdout:
         raise Failed(f"meta-data {what} is another: {difference(subject.modern.stdout, ran.stdout)}")
+
+
+def working(subject: Subject) -> None:
+    """Raise NotApplicable if meta-data gives no document at all: other rules say so."""
+    if subject.modern.code != 0:
+        raise NotApplicable("meta-data fails")
+    subject.document  # noqa: B018 (raises NotApplicable)
 
 
 def difference(one: str, other: str) -> str:
@@ -367,6 +372,7 @@ def check_deprecated(subject: Subject) -> None:
 
 @GROUP.rule("repeatable", "It is the same twice", "Pacemaker keeps it: one answer for all")
 def check_repeatable(subject: Subject) -> None:
+    working(subject)
     expect_same(subject.meta_data(), subject, "the second time")
 
 
@@ -377,6 +383,7 @@ def check_repeatable(subject: Subject) -> None:
     strict=True,
 )
 def check_parameter_free(subject: Subject) -> None:
+    working(subject)
     given = {parameter.name: "sample" for parameter in parameters_of(subject)} | dict(subject.parameters)
     environ = subject.environ(META_DATA, parameters=given, timeout=META_DATA_SECONDS)
     expect_same(subject.meta_data(environ=environ), subject, "with parameters")
@@ -388,6 +395,7 @@ def check_parameter_free(subject: Subject) -> None:
     "tools and builds of manual pages call it so; case 95",
 )
 def check_bare(subject: Subject) -> None:
+    working(subject)
     root = subject.environ(META_DATA)["OCF_ROOT"]
     ran = subject.meta_data(environ={"OCF_ROOT": root})
     expect(ran, "meta-data under `env -i OCF_ROOT=...`")
@@ -403,6 +411,7 @@ def expect_document(ran: Ran, what: str) -> None:
 
 @GROUP.rule("empty", "It needs no variable at all", "a shell of an author; case 95", strict=True)
 def check_empty(subject: Subject) -> None:
+    working(subject)
     ran = subject.meta_data(environ={})
     expect(ran, "meta-data under `env -i`")
     expect_document(ran, "under `env -i`")
@@ -414,6 +423,7 @@ def check_empty(subject: Subject) -> None:
     "Pacemaker sets LC_ALL=C, a shell does not; case 92",
 )
 def check_locale(subject: Subject) -> None:
+    working(subject)
     for changes in LOCALES:
         words = " ".join(f"{name}={value}" for name, value in changes.items() if value)
         expect_same(subject.meta_data(changes), subject, f"under {words}")
@@ -425,6 +435,7 @@ def check_locale(subject: Subject) -> None:
     "Pacemaker 2.1 sets it to xml; without it, text is meant",
 )
 def check_output_format(subject: Subject) -> None:
+    working(subject)
     for value in ("text", None):
         expect_same(
             subject.meta_data({"OCF_OUTPUT_FORMAT": value}), subject, f"under OCF_OUTPUT_FORMAT={value or ''}"
@@ -437,6 +448,7 @@ def check_output_format(subject: Subject) -> None:
     "case 108; it is run on hosts that are no part of a cluster",
 )
 def check_log(subject: Subject) -> None:
+    working(subject)
     nowhere = str(subject.places.root / "missing" / "file")
     changes: dict[str, str | None] = {
         "HA_LOGFILE": nowhere,
@@ -459,6 +471,7 @@ def check_as_hacluster(subject: Subject) -> None:
 
 
 def check_as(subject: Subject, user: str) -> None:
+    working(subject)
     if os.geteuid() != 0:
         raise NotApplicable("only root can become another user")
     try:
@@ -488,8 +501,7 @@ def closed_way(subject: Subject) -> Path | None:
 
 @GROUP.rule("quiet", "Nothing is on stderr", "Pacemaker writes that into its log, again and again")
 def check_quiet(subject: Subject) -> None:
-    if subject.modern.code != 0:
-        raise NotApplicable("meta-data fails")
+    working(subject)
     if subject.modern.stderr.strip():
         raise Failed(f"meta-data says on stderr:{said(subject.modern)}")
 
@@ -500,6 +512,7 @@ def check_quiet(subject: Subject) -> None:
     "tools call it on hosts where the resource never runs; case 109",
 )
 def check_side_effects(subject: Subject) -> None:
+    working(subject)
     before = subject.places.files()
     processes = subject.processes()
     ran = subject.meta_data()
@@ -514,6 +527,7 @@ def check_side_effects(subject: Subject) -> None:
 
 @GROUP.rule("quick", "It is there within 5 s", "Pacemaker and its tools wait for it; developer's guide (5s)")
 def check_quick(subject: Subject) -> None:
+    working(subject)
     best = (
         min(subject.meta_data().seconds for _ in range(3)) if slow(subject.modern) else subject.modern.seconds
     )

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each rule can fail: a mutant of the good agent breaks it, and no other one of its group."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ocf_agents.testing.conformance.engine import check, choose
+from ocf_agents.testing.conformance.rule import FAILED, NOT_APPLICABLE
+from ocf_agents.testing.conformance.rules import RULES, metadata
+from ocf_agents.testing.conformance.subject import Settings
+
+from .mutants import FOR_ROOT_ONLY, GOOD_AGENT, MUTANTS, PARAMETERS, Mutant, before
+
+
+@pytest.fixture
+def open_directory() -> Iterator[Path]:
+    """A directory that all users may enter, other than tmp_path."""
+    with tempfile.TemporaryDirectory(prefix="mutant-") as name:
+        directory = Path(name)
+        directory.chmod(0o755)
+        yield directory
+
+
+def test_the_good_agent_keeps_all_rules(open_directory: Path) -> None:
+    path = Mutant("none").write(open_directory)
+    report = check(Settings(path, PARAMETERS), choose(strict=True))
+    assert [f"{one.rule.id}: {one.text}" for one in report.results if one.state == FAILED] == []
+    assert report.leftover == ""
+    idle = {one.rule.id for one in report.results if one.state == NOT_APPLICABLE}
+    assert idle - FOR_ROOT_ONLY == {"metadata.dialect", "actions.advertised"}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=[f"{one.rule}-{n}" for n, one in enumerate(MUTANTS)])
+def test_a_mutant_fails_its_rule_and_no_other(mutant: Mutant, open_directory: Path) -> None:
+    path = mutant.write(open_directory)
+    rules = choose([mutant.group], strict=True)
+    report = check(Settings(path, PARAMETERS), rules)
+    failed = {one.rule.id for one in report.results if one.state == FAILED}
+    assert mutant.rule in failed, [one for one in report.results if one.rule.id == mutant.rule]
+    assert failed - {mutant.rule, *mutant.also} == set()
+
+
+def test_slow_meta_data_fails(open_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "QUICK_SECONDS", 0.2)
+    path = before("metadata.quick", "meta_data() {\n", "sleep 0.3").write(open_directory)
+    (result,) = check(Settings(path, PARAMETERS), choose(["metadata.quick"])).results
+    assert result.state == FAILED
+
+
+def test_each_rule_has_a_mutant() -> None:
+    broken = {mutant.rule for mutant in MUTANTS} | FOR_ROOT_ONLY | {"metadata.quick"}
+    assert broken == {rule.id for rule in RULES}
+
+
+def test_each_rule_says_what_it_wants_and_where_it_comes_from() -> None:
+    assert len({rule.id for rule in RULES}) == len(RULES)
+    for rule in RULES:
+        assert re.fullmatch(r"[a-z]+\.[a-z-]+", rule.id)
+        assert rule.statement[0].isupper() or rule.statement.split()[0] in ACTION_WORDS, rule.statement
+        assert not rule.statement.endswith(".")
+        assert len(rule.source) > 3
+
+
+ACTION_WORDS = {
+    *("start", "stop", "meta-data", "validate-all", "promote", "demote", "notify", "reload", "reload-agent"),
+    *("migrate_to", "nobody"),
+}
+
+
+def test_the_good_agent_is_executable() -> None:
+    assert GOOD_AGENT.stat().st_mode & 0o777 == 0o755
