@@ -88,9 +88,9 @@ def ocf_check(
 ) -> Callable[..., None]:
     """A test function with a case for each rule. path: the agent's, from pytest's root directory.
 
-    parameters: the resource's, or a function that returns them when the first rule is tried. only, skip: rules
-    or groups. strict: good practice as well. meta_data: start nothing. timeouts: seconds by action. environment:
-    more variables. helpers: texts in the arguments of processes that may outlive a stop.
+    parameters: the resource's, or a function that returns them when the first rule is tried. only, skip:
+    rules or groups. strict: good practice as well. meta_data: start nothing. timeouts: seconds by action.
+    environment: more variables. helpers: texts in the arguments of processes that may outlive a stop.
     """
     rules = choose(only, skip, strict=strict, harmless=meta_data)
     check = Check(

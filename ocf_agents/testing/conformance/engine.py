@@ -166,13 +166,15 @@ def finish(subject: Subject) -> str:
 
 
 def try_rule(rule: Rule, subject: Subject) -> Result:
-    """Try one rule."""
+    """Try one rule. What it leaves when it fails is ended, so that the next one finds no trace of it."""
     start = time.monotonic()
     state, text = PASSED, ""
     try:
         rule.function(subject)
     except Failed as failure:
         state, text = FAILED, one_line(str(failure))
+        if not rule.is_harmless:
+            subject.clean()
     except NotApplicable as excuse:
         state, text = NOT_APPLICABLE, one_line(str(excuse))
     return Result(rule, state, text, time.monotonic() - start)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -249,6 +250,13 @@ class Subject:
         if self.monitor().code in PROMOTED:
             self.run("demote")
         return self.run("stop")
+
+    def clean(self) -> None:
+        """Stop the resource, and end all that lives after that."""
+        self.stop_somehow()
+        pids = [one.pid for one in self.processes()]
+        self.runner.signal(pids, signal.SIGCONT)
+        self.runner.signal(pids, signal.SIGKILL)
 
     def processes(self) -> list[Process]:
         """What lives of all that the agent has started, but its helpers."""

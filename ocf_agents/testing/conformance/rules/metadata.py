@@ -491,9 +491,10 @@ def check_as(subject: Subject, user: str) -> None:
 def closed_way(subject: Subject) -> Path | None:
     """A directory on the way to the agent or its interpreter that others may not enter, or None."""
     places = [subject.path.resolve()]
-    first = subject.path.open("rb").readline().decode("utf-8", "surrogateescape")
-    if first.startswith("#!/"):
-        interpreter = Path(first[2:].split()[0])
+    with subject.path.open("rb") as file:
+        first = file.readline()
+    if first.startswith(b"#!/"):
+        interpreter = Path(os.fsdecode(first[2:].split()[0]))
         places += [interpreter, interpreter.resolve()]
     ways = [parent for place in places for parent in reversed(place.parents) if parent.exists()]
     return next((way for way in ways if not way.stat().st_mode & stat.S_IXOTH), None)

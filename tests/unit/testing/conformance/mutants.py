@@ -22,7 +22,7 @@ INTERVAL = '"${OCF_RESKEY_CRM_meta_interval:-0}"'
 
 @dataclass(frozen=True)
 class Mutant:
-    """rule: which fails. changes: (old, new), each for the first place only. also: rules that may fail as well.
+    """rule: which fails. changes: (old, new), for the first place only. also: rules that may fail as well.
 
     name, mode: of the file.
     """
@@ -80,7 +80,7 @@ METADATA = (
     one("metadata.well-formed", "</resource-agent>", ""),
     one("metadata.well-formed", "</resource-agent>", "</resource-agent>and more"),
     before("metadata.well-formed", META, "echo a word before"),
-    one("metadata.schema", 'required="1"', 'required="yes"'),
+    one("metadata.schema", 'required="1"', 'required="yes"', "metadata.optional-defaults"),
     one("metadata.schema", 'type="integer"', 'type="number"'),
     one(
         "metadata.schema",
@@ -154,13 +154,15 @@ LIFECYCLE = (
         "process || return 7\n    lives",
         'process || { reason "not running"; return 7; }\n    lives',
     ),
-    one("lifecycle.start", "return 0 # started", "return 1"),
+    one("lifecycle.start", "return 0 # started", "return 1", "lifecycle.restart"),
     before("lifecycle.restart", "start() {\n", '[ -e "$PID_FILE.once" ] && return 1; true >"$PID_FILE.once"'),
     one(
         "lifecycle.start-complete",
         '    echo $! >"$PID_FILE"\n',
         '    (sleep 0.5; echo $! >"$PID_FILE") </dev/null >/dev/null 2>&1 9>&- &\n',
         "lifecycle.restart",
+        "lifecycle.stop-stopped",
+        "lifecycle.crash-stop",
     ),
     one("lifecycle.probe-started", "return 0 # runs", f"[ {INTERVAL} != 0 ]"),
     one("lifecycle.start-started", "process && lives && return 0", "process && lives && return 1"),

@@ -62,14 +62,15 @@ def test_each_rule_says_what_it_wants_and_where_it_comes_from() -> None:
     assert len({rule.id for rule in RULES}) == len(RULES)
     for rule in RULES:
         assert re.fullmatch(r"[a-z]+\.[a-z-]+", rule.id)
-        assert rule.statement[0].isupper() or rule.statement.split()[0] in ACTION_WORDS, rule.statement
+        first = rule.statement.split()[0]
+        assert first[0].isupper() or first.rstrip(",") in NAMES, rule.statement
         assert not rule.statement.endswith(".")
         assert len(rule.source) > 3
 
 
-ACTION_WORDS = {
+NAMES = {
     *("start", "stop", "meta-data", "validate-all", "promote", "demote", "notify", "reload", "reload-agent"),
-    *("migrate_to", "nobody"),
+    *("migrate_to", "nobody", "<version>", "OCF_EXIT_REASON_PREFIX"),
 }
 
 

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keeper: what it runs, what it sees, and that nothing outlives it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ocf_agents.testing.conformance.runner import Call, Ran, Runner
+from ocf_agents.testing.node import is_running, wait_for
+
+ENVIRON = {"PATH": os.defpath}
+
+
+@pytest.fixture
+def runner() -> Iterator[Runner]:
+    with Runner() as runner:
+        yield runner
+
+
+def run(runner: Runner, script: str, timeout: float = 10, **more: object) -> Ran:
+    call = Call(["/bin/sh", "-c", script], ENVIRON, "/")
+    return runner.run([call], timeout, **more)[0]  # type: ignore[arg-type]
+
+
+def test_the_exit_code_and_both_outputs_come_back(runner: Runner) -> None:
+    ran = run(runner, "echo out; echo ocf-exit-reason:why >&2; exit 6")
+    assert (ran.code, ran.stdout, ran.reason, ran.timed_out, ran.is_open) == (6, "out\n", "why", False, False)
+
+
+def test_bytes_that_are_no_text_come_back_as_they_were(runner: Runner) -> None:
+    ran = run(runner, r"printf '\377'")
+    assert ran.stdout.encode("utf-8", "surrogateescape") == b"\xff"
+
+
+def test_what_cannot_be_run_says_why(runner: Runner) -> None:
+    ran = runner.run([Call(["/no/such/agent", "start"], ENVIRON, "/")], 5)[0]
+    assert ran.code == 127
+    assert "No such file" in ran.stderr
+
+
+def test_an_action_is_killed_with_its_group_at_the_timeout(runner: Runner) -> None:
+    ran = run(runner, "sleep 100 & sleep 100", 0.3)
+    assert (ran.code, ran.timed_out) == (-signal.SIGKILL, True)
+    assert ran.seconds < 5
+    assert wait_for(lambda: not runner.processes())
+
+
+def test_a_much_output_is_read_while_it_comes(runner: Runner) -> None:
+    ran = run(runner, "dd if=/dev/zero bs=1000 count=1000 2>/dev/null | tr '\\0' x")
+    assert (ran.code, len(ran.stdout)) == (0, 1000000)
+
+
+def test_a_child_with_the_outputs_is_noticed_and_not_waited_for(runner: Runner) -> None:
+    ran = run(runner, "sleep 100 & exit 0")
+    assert (ran.code, ran.is_open) == (0, True)
+    assert ran.seconds < 5
+
+
+def test_a_daemon_is_known_whatever_its_session_and_environment(runner: Runner) -> None:
+    run(runner, "env -i setsid sleep 100 </dev/null >/dev/null 2>&1 &")
+    (process,) = runner.processes()
+    assert (process.command, process.is_root) == ("sleep 100", True)
+
+
+def test_a_dead_daemon_leaves_no_zombie_that_an_agent_would_wait_for(runner: Runner) -> None:
+    run(runner, "sleep 0.2 </dev/null >/dev/null 2>&1 &")
+    (process,) = runner.processes()
+    assert wait_for(lambda: not Path(f"/proc/{process.pid}").exists())
+
+
+def test_actions_run_at_once(runner: Runner) -> None:
+    begin = time.monotonic()
+    call = Call(["/bin/sh", "-c", "sleep 0.7"], ENVIRON, "/")
+    assert [ran.code for ran in runner.run([call, call, call], 10)] == [0, 0, 0]
+    assert time.monotonic() - begin < 2.0
+
+
+def test_needles_are_found_in_the_arguments_of_processes_below_only(runner: Runner) -> None:
+    ran = run(runner, "sh -c 'sleep 0.3; :' needle-4711", needles=["needle-4711", "other-4711"])
+    assert "needle-4711" in ran.seen
+    assert "other-4711" not in ran.seen
+
+
+def test_only_processes_below_get_a_signal(runner: Runner) -> None:
+    run(runner, "sleep 100 </dev/null >/dev/null 2>&1 &")
+    (process,) = runner.processes()
+    runner.signal([os.getpid(), process.pid], signal.SIGKILL)
+    assert wait_for(lambda: not runner.processes())
+
+
+def test_nothing_outlives_the_keeper() -> None:
+    with Runner() as runner:
+        run(runner, "(trap '' TERM; setsid sleep 100) </dev/null >/dev/null 2>&1 &")
+        assert wait_for(lambda: any(one.command == "sleep 100" for one in runner.processes()))
+        pids = [one.pid for one in runner.processes()]
+    assert [pid for pid in pids if is_running(pid)] == []
