@@ -12,7 +12,7 @@ SOURCES = ocf_agents tests benchmarks docs heartbeat/nova-compute docs/examples/
 	packaging packaging/build packaging/install
 AGENTS = heartbeat/nova-compute docs/examples/stub
 
-.PHONY: help demo test check format bench scale proof prove crashes crashes-all tools lab lab-long clean \
+.PHONY: help demo test check format bench scale proof prove crashes crashes-all conformance tools lab lab-long clean \
 	deb rpm release packages
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo 'make bench     how long monitor and stop take, beside their bounds'
 	@echo 'make scale     a thousand guards in one simulation, twenty real hosts at once, and docs/scale.svg'
 	@echo 'make proof     the guard under every order of events, within bounds (minutes; prove: an hour)'
+	@echo 'make conformance  our checker, and ocf-tester, on the agents that are installed here (Debian 12)'
 	@echo 'make lab       scenarios on a real Nova and a real Pacemaker (root, Debian 12)'
 	@echo 'make lab-long  the same, more often and for longer'
 	@echo 'make crashes   the agent killed at its calls, bad records, bad disks (minutes; crashes-all: hours)'
@@ -67,6 +68,9 @@ crashes: $(VENV)/.ready-test
 
 crashes-all: $(VENV)/.ready-test
 	@$(PY) -m tests.crashes --all
+
+conformance: $(VENV)/.ready-test
+	$(PY) -m pytest -n $(WORKERS) tests/conformance
 
 tools: $(VENV)/.ready-test
 	$(PY) -m pytest -n $(WORKERS) tests/tools

@@ -25,6 +25,7 @@ LIBRARIES = {
     "amqp": "openstack",
     "filelock": "guard",
     "click": "cli",
+    "pytest": "testing",
 }
 HEADER = "# SPDX-License-Identifier: Apache-2.0"
 FOLDERS = ("ocf_agents", "tests", "heartbeat", "benchmarks", "docs", "packaging", ".ci")
@@ -71,7 +72,7 @@ def is_allowed(room: str, name: str) -> bool:
 def test_each_room_has_a_floor() -> None:
     rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
     assert rooms <= set(FLOORS)
-    assert {"ocf", "guard", "service", "openstack", "actions", "agents", "testing"} <= rooms
+    assert {"ocf", "guard", "service", "openstack", "actions", "agents", "testing", "cli"} <= rooms
 
 
 @pytest.mark.parametrize("path", modules_of_rooms(), ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -127,6 +127,8 @@ def structure(root: ElementTree.Element) -> Iterator[str]:
         root, "version longdesc* shortdesc* parameters actions special?" if is_1_1 else OUTSIDE_1_0
     )
     yield from attributes(root, ("name",), ("version",))
+    for element in root.iterfind("version"):
+        yield from attributes(element, (), ())
     yield from languages(root, is_1_1)
     for element in root.iterfind("parameters"):
         yield from order(element, "parameter+" if is_1_1 else "parameter*")

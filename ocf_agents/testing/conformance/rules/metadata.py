@@ -352,14 +352,13 @@ def check_roles(subject: Subject) -> None:
 
 @GROUP.rule(
     "deprecated",
-    "No names out of use: roles Master and Slave, unique under OCF 1.1, actions status, recover, restart",
-    "OCF 1.1: unique is deprecated; Pacemaker 2.1",
+    "No names out of use: roles Master and Slave, and unique without unique-group under OCF 1.1",
+    "OCF 1.1, ra-api.rng: unique is deprecated; Pacemaker 2.1: roles",
     strict=True,
 )
 def check_deprecated(subject: Subject) -> None:
     document = subject.document
     faults = [f"role {one.role} of {one.name}" for one in document.actions if one.role in ("Master", "Slave")]
-    faults += [f"action {name}" for name in ("status", "recover", "restart") if subject.advertises(name)]
     if document.is_1_1:
         for element in document.root.iterfind("parameters/parameter"):
             if element.get("unique") == "1" and "unique-group" not in element.attrib:

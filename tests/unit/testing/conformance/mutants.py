@@ -116,7 +116,6 @@ METADATA = (
     one("metadata.intervals", 'interval="9s"', 'interval="often"'),
     one("metadata.roles", 'role="Promoted"', 'role="Master"', "metadata.deprecated"),
     one("metadata.deprecated", '<parameter name="mode">', '<parameter name="mode" unique="1">'),
-    one("metadata.deprecated", action("notify"), action("notify") + action("status")),
     one(
         "metadata.repeatable",
         "Any number.",
@@ -154,7 +153,7 @@ LIFECYCLE = (
         "process || return 7\n    lives",
         'process || { reason "not running"; return 7; }\n    lives',
     ),
-    one("lifecycle.start", "return 0 # started", "return 1", "lifecycle.restart"),
+    one("lifecycle.start", "return 0 # started", "return 1", "lifecycle.restart", "lifecycle.crash-stop"),
     before("lifecycle.restart", "start() {\n", '[ -e "$PID_FILE.once" ] && return 1; true >"$PID_FILE.once"'),
     one(
         "lifecycle.start-complete",
@@ -296,6 +295,7 @@ ROBUSTNESS = (
         '    exec 9>"$LOCK_FILE"\n    flock 9\n    if process',
         BOTH_FAIL,
         "robustness.killed-stop",
+        "robustness.frozen-stop",
     ),
     one("robustness.frozen-stop", '-gt 20 ] && kill -9 "$PID"', "-gt 20 ] && return 1"),
     one("robustness.frozen-monitor", "[TZ]*) return 1", "[Z]*) return 1"),

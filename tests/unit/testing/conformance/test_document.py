@@ -14,9 +14,11 @@ from .mutants import TEXT
 
 SCHEMAS = Path(__file__).parents[3] / "schemas"
 GOOD = TEXT.partition("cat <<END\n")[2].partition("END\n")[0]
+SELECT = '<content type="select" default="auto"><option value="auto"/><option value="off"/></content>'
 OLD = (
     GOOD.replace("<version>1.1", "<version>1.0")
     .replace(' unique-group="pid"', ' unique="1"')
+    .replace(SELECT, '<content type="string" default="auto"/>')
     .replace('<action name="reload-agent" timeout="20s"/>\n', "")
 )
 BROKEN = (
