@@ -15,6 +15,7 @@ from ocf_agents.testing.conformance.subject import Settings
 
 RESOURCE_D = Path("/usr/lib/ocf/resource.d")
 DOCUMENT = Path(__file__).parents[2] / "docs" / "conformance.md"
+PROVIDERS = ("heartbeat", "pacemaker")
 PACKAGES = ("resource-agents", "pacemaker-resource-agents")
 WHOLE = {
     "heartbeat/Dummy": {},
@@ -41,7 +42,7 @@ def broken(name: str, report: Report) -> set[tuple[str, str]]:
 
 
 def agents() -> list[str]:
-    paths = [path for provider in ("heartbeat", "pacemaker") for path in (RESOURCE_D / provider).glob("*")]
+    paths = [path for provider in PROVIDERS for path in (RESOURCE_D / provider).glob("[!.]*")]
     return sorted(f"{path.parent.name}/{path.name}" for path in paths if is_packaged(path))
 
 

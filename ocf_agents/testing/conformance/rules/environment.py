@@ -107,6 +107,17 @@ def check_missing_rsctmp(subject: Subject) -> None:
 
 
 @GROUP.rule(
+    "no-binaries",
+    "Where its programs are not installed, a probe returns 7 or 5",
+    "ocf-tester: OCF_TESTER_FAIL_HAVE_BINARY, which resource-agents' have_binary obeys; case 76",
+)
+def check_no_binaries(subject: Subject) -> None:
+    subject.ensure_stopped()
+    ran = subject.probe(OCF_TESTER_FAIL_HAVE_BINARY="1")
+    expect(ran, "a probe with no program installed", [5, 7])
+
+
+@GROUP.rule(
     "locale", "A monitor finds the same in every locale", "Pacemaker sets LC_ALL=C, a shell does not; case 92"
 )
 def check_locale(subject: Subject) -> None:

@@ -10,6 +10,7 @@ from ocf_agents.testing.conformance.runner import Process
 from ocf_agents.testing.conformance.subject import Subject
 
 GROUP = Group("lifecycle")
+MONITORS = 5
 ODD_LEVELS = ("", "15", "10s", "deep", "-1")
 
 
@@ -99,6 +100,23 @@ def check_check_levels(subject: Subject) -> None:
     advertised = {one.depth for one in subject.document.actions if one.name == "monitor" and one.depth}
     for level in (*sorted(advertised), *ODD_LEVELS):
         expect(subject.monitor(OCF_CHECK_LEVEL=level), f"a monitor with OCF_CHECK_LEVEL={level!r}")
+
+
+@GROUP.rule(
+    "log",
+    "Monitors of one state write one line at most to the log, however many there are",
+    "a monitor runs every few seconds, for years; case 116",
+    strict=True,
+)
+def check_log(subject: Subject) -> None:
+    subject.ensure_started()
+    subject.monitor()
+    before = len(subject.places.logged().splitlines())
+    for _ in range(MONITORS):
+        subject.monitor()
+    lines = len(subject.places.logged().splitlines()) - before
+    if lines > 1:
+        raise Failed(f"{MONITORS} monitors wrote {lines} lines to the log; expected: 1 at most")
 
 
 @GROUP.rule("stop", "stop of a running resource returns 0", "OCF 1.1, Exit status codes: never 7; ocf-tester")

@@ -459,6 +459,16 @@ def check_log(subject: Subject) -> None:
     expect_document(ran, "with no place for a log")
 
 
+@GROUP.rule(
+    "no-binaries",
+    "It does not need the programs that the resource needs",
+    "ocf-tester: OCF_TESTER_FAIL_HAVE_BINARY, which resource-agents' have_binary obeys",
+)
+def check_no_binaries(subject: Subject) -> None:
+    working(subject)
+    expect(subject.meta_data({"OCF_TESTER_FAIL_HAVE_BINARY": "1"}), "meta-data with no program installed")
+
+
 @GROUP.rule("as-nobody", "nobody gets it", "ocf-tester: as uid nobody")
 def check_as_nobody(subject: Subject) -> None:
     check_as(subject, "nobody")

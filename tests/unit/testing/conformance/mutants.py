@@ -130,6 +130,7 @@ METADATA = (
     one("metadata.locale", "Any number.", "Any number $LC_ALL."),
     one("metadata.output-format", "Any number.", "Any number $OCF_OUTPUT_FORMAT."),
     before("metadata.log", META, '[ -z "$HA_LOGFILE" ] || true >>"$HA_LOGFILE" || exit 1'),
+    before("metadata.no-binaries", META, '[ -z "$OCF_TESTER_FAIL_HAVE_BINARY" ] || exit 5'),
     before("metadata.quiet", META, "echo a word >&2"),
     before("metadata.side-effects", META, '[ -z "$HOME" ] || { echo x >"$HOME/left"; } 2>/dev/null'),
     before("metadata.side-effects", META, "sleep 3 </dev/null >/dev/null 2>&1 &"),
@@ -178,6 +179,7 @@ LIFECYCLE = (
     one(
         "lifecycle.stop-stopped", "    if process; then\n", "    process || return 7\n    if process; then\n"
     ),
+    before("lifecycle.log", MONITOR, 'log "monitored"'),
     one("lifecycle.crash", "lives || return 1", "lives || return 0"),
     one("lifecycle.crash-stop", 'kill "$PID" 2>/dev/null\n', 'kill "$PID" 2>/dev/null || return 1\n'),
 )
@@ -242,6 +244,7 @@ ENVIRONMENT = (
     before("environment.timeout-stop", STOP, TOO_SHORT),
     before("environment.bare", MONITOR, '[ -n "$HOME" ] || return 1'),
     one("environment.missing-rsctmp", '[ -d "$DIRECTORY" ] || return 0', '[ -d "$DIRECTORY" ] || return 1'),
+    before("environment.no-binaries", MONITOR, '[ -z "$OCF_TESTER_FAIL_HAVE_BINARY" ] || return 1'),
     before("environment.locale", MONITOR, 'case "$LC_ALL" in "" | C) ;; *) return 1 ;; esac'),
     one(
         "environment.log",
