@@ -6,7 +6,7 @@ a daemon that an agent puts into the background becomes its child, and is known 
 name or environment it has. When its standard input ends, it kills them all; so whatever becomes of a
 check, nothing that it started lives on.
 
-Requests, and their answers:
+Requests, each with an `id` that comes back as `{"id", "answer"}`, and their answers:
 
 - `{"do": "run", "calls": [CALL...], "timeout": s, "kill_after": s or null, "needles": [text...]}`: run
   these at once. A CALL is `{"argv", "env", "cwd", "user": [uid, gid] or null}`. Answers
@@ -278,7 +278,8 @@ def main() -> None:
         raise SystemExit("this kernel has no subreapers")
     try:
         for line in lines_of(sys.stdin.buffer):
-            sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
+            request = json.loads(line)
+            sys.stdout.write(json.dumps({"id": request["id"], "answer": answer(request)}) + "\n")
             sys.stdout.flush()
     finally:
         kill_all()

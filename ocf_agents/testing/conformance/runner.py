@@ -65,6 +65,9 @@ class Process:
 class Runner:
     """Runs actions below a keeper, which lives as long as this context."""
 
+    def __init__(self) -> None:
+        self._asked = 0
+
     def __enter__(self) -> Runner:
         self._process = subprocess.Popen(
             [sys.executable, "-I", str(KEEPER)],
@@ -117,9 +120,11 @@ class Runner:
     def _ask(self, request: Mapping[str, Any]) -> Any:  # noqa: ANN401 (JSON)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+        self._asked += 1
+        self._process.stdin.write(json.dumps({**request, "id": self._asked}).encode() + b"\n")
         self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError("the keeper of the agent's processes has ended")
-        return json.loads(line)
+        while line := self._process.stdout.readline():
+            reply = json.loads(line)
+            if reply["id"] == self._asked:  # an older one was interrupted
+                return reply["answer"]
+        raise RuntimeError("the keeper of the agent's processes has ended")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from ocf_agents.testing.conformance.rules import RULES
+from ocf_agents.testing.node import wait_for
 
 from ..testing.conformance.mutants import GOOD_AGENT, one
 
@@ -150,6 +152,19 @@ def test_a_resource_that_runs_is_left_alone_without_force(tmp_path: Path) -> Non
         assert subprocess.run([GOOD_AGENT, "monitor"], env=environ, check=False).returncode == 7
     finally:
         subprocess.run([GOOD_AGENT, "stop"], env=environ, check=False)
+
+
+def test_an_interrupt_stops_the_resource(tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    variables = {"HA_RSCTMP": str(run_dir), "OCF_RESKEY_target": "x", "OCF_RESOURCE_INSTANCE": "it"}
+    options = ["-o", "target=x", "-n", "it", "--env", f"HA_RSCTMP={run_dir}"]
+    command = [sys.executable, "-m", "ocf_agents.cli.main", "check", *options, "--only", "lifecycle"]
+    with subprocess.Popen([*command, str(GOOD_AGENT)], cwd=ROOT, stdout=subprocess.DEVNULL) as process:
+        assert wait_for((run_dir / "good-agent-it.pid").exists, 30)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 1
+    done = subprocess.run([GOOD_AGENT, "monitor"], env={**os.environ, **variables}, check=False)
+    assert done.returncode == 7
 
 
 def test_a_resource_that_does_not_stop_is_a_failure_of_its_own(tmp_path: Path) -> None:
