@@ -12,7 +12,7 @@ import click
 
 from ocf_agents import __version__
 
-COMMANDS = ("check",)
+COMMANDS = ("check", "new")
 
 
 class Commands(click.Group):
