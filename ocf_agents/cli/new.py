@@ -31,7 +31,9 @@ def write(name: str, directory: Path) -> list[Path]:
     try:
         for path, template, mode in ((agent, "agent.txt", 0o755), (test, "test_agent.txt", 0o644)):
             with path.open("x", encoding="utf-8") as file:
-                file.write((TEMPLATES / template).read_text(encoding="utf-8").replace(MODEL, name))
+                text = (TEMPLATES / template).read_text(encoding="utf-8")
+                text = text.replace(f"test_{MODEL} ", f"{test.stem} ")
+                file.write(text.replace(MODEL, name))
             path.chmod(mode)
     except OSError as error:
         raise CannotWrite(f"{error.filename}: {error.strerror}") from None

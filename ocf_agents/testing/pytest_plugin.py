@@ -28,7 +28,9 @@ Parameters = Union[Mapping[str, object], Callable[[], Mapping[str, object]]]
 class Check:
     """One agent to check, as `ocf_check` was told. Settings are made when the first rule is tried."""
 
-    def __init__(self, path: str, parameters: Parameters, needs_resource: bool, **more: object) -> None:
+    def __init__(
+        self, path: str | Path, parameters: Parameters, needs_resource: bool, **more: object
+    ) -> None:
         self.path, self.parameters, self.needs_resource, self.more = path, parameters, needs_resource, more
 
     def settings(self, root: Path) -> Settings:
@@ -74,7 +76,7 @@ def ocf_sessions(request: pytest.FixtureRequest) -> Iterator[Sessions]:
 
 
 def ocf_check(
-    path: str,
+    path: str | Path,
     parameters: Parameters = {},  # noqa: B006 (nobody changes it)
     *,
     only: Sequence[str] = (),

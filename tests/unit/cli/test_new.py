@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 import ocf_agents
 from ocf_agents.cli.new import CannotWrite, write
+from tests.unit.testing.test_pytest_plugin import is_installed
 
 ROOT = Path(ocf_agents.__file__).parents[1]
 
@@ -38,9 +40,13 @@ def test_it_writes_an_agent_and_a_test_that_passes(tmp_path: Path) -> None:
         str(tmp_path),
         str(test),
     ]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
-    assert "1 passed" in done.stdout, done.stdout + done.stderr
+    command += [] if is_installed() else ["-p", "ocf_agents.testing.pytest_plugin"]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "OCF_AGENTS_NO_SKIPS": "0"}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed is not None
+    assert int(passed[1]) > 50, "a test for each rule"
 
 
 @pytest.mark.parametrize("name", ["", "Beacon", "-x", "a_b", "a--b", "../a", "a\n", "9a"])
