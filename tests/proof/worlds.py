@@ -65,6 +65,12 @@ MIDDLE = (  # in part in CI, the fewest unusual choices first; up to a large lim
     Bounds("lost-acts-crash", lost=1, acts=1, power=1),
 )
 
+DEEP = (  # in the long search only, up to a still larger limit
+    Bounds("lost-two-acts", lost=2, acts=1, is_quick=True),
+    Bounds("frozen-lost-acts", lost=1, freezes=1, acts=1, is_quick=True),
+    Bounds("lost-repeats-acts", lost=1, repeats=1, acts=2, is_quick=True),
+)
+
 WILD = Bounds(
     "wild",
     script=("stop", "start", "stop", "start", "stop", "overlap", "start"),
@@ -99,7 +105,7 @@ WILD_AND_REAL = replace(
     disable_deadline=3600.0,
 )
 
-ALL = {bounds.name: bounds for bounds in (*SMALL, *MIDDLE, WILD, WILD_AND_REAL)}
+ALL = {bounds.name: bounds for bounds in (*SMALL, *MIDDLE, *DEEP, WILD, WILD_AND_REAL)}
 
 COMPARED = ("acts", "acts-two", "stopped", "lost")
 """Searched with and without the reductions, which must not matter."""
@@ -116,7 +122,8 @@ class Task(NamedTuple):
 def tasks(*, is_long: bool, goal: int) -> list[Task]:
     """What CI searches, or what takes an hour. The long ones first, so that both cores end together."""
     if is_long:
-        chosen = [Task(bounds, limit=goal // 16) for bounds in MIDDLE]
+        chosen = [Task(bounds, limit=goal // 8) for bounds in DEEP]
+        chosen += [Task(bounds, limit=goal // 16) for bounds in MIDDLE]
         size, count = goal // 160, 4
     else:
         chosen = [Task(bounds, limit=_limit(bounds)) for bounds in MIDDLE]
