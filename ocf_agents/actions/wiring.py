@@ -40,7 +40,7 @@ class Wiring:
         host = self._service.cloud_host(self._call)
         require_library(sys.executable)
         self._warn_of_readers()
-        return self._make(host, values.__getitem__, self._is_moving(host))
+        return self._make(host, values.__getitem__, self.is_moving(host))
 
     def lenient(self) -> Guard | None:
         """The guard for stop and monitor: the record's own host first, for that is what ran. Never raises."""
@@ -49,7 +49,7 @@ class Wiring:
             if not self._has_credentials() or not self._is_needed(get):
                 return None
             host = self._recorded_host(get) or self._service.cloud_host(self._call)
-            return self._make(host, get, self._is_moving(host))
+            return self._make(host, get, self.is_moving(host))
         except (OcfError, OSError) as error:
             self._call.log.warning(f"the row in the cloud is left as it is: {error}")
             return None
@@ -80,7 +80,7 @@ class Wiring:
         reporter = HostReporter(call.log, History(directory, instance), call.action.name, is_quiet=is_quiet)
         facts = {"host": host, "moves": is_moving, "is_quiet": is_quiet}
         return Guard(
-            policy=_policy(instance, host, get, is_moving),
+            policy=policy_of(instance, host, get, is_moving),
             disk=store.Store(directory, identity, reporter.warning, is_guest=is_helper),
             clock=self._clock,
             processes=HostProcesses(),
@@ -118,7 +118,7 @@ class Wiring:
         settings = CloudSettings.from_values(self._call.values)
         return ComputeRows(settings, host, self._service.row, timeout)
 
-    def _is_moving(self, host: str) -> bool:
+    def is_moving(self, host: str) -> bool:
         """A row can follow the resource when its name is not what Nova on this node would use."""
         if not self._call.values.given("host"):
             return False
@@ -134,7 +134,8 @@ def require_library(interpreter: str) -> None:
         raise NotInstalled(f"the Python module openstack is missing: install openstacksdk for {interpreter}")
 
 
-def _policy(instance: str, host: str, get: Callable[[str], Any], is_moving: bool) -> Policy:
+def policy_of(instance: str, host: str, get: Callable[[str], Any], is_moving: bool) -> Policy:
+    """What the parameters decide, for one instance and its host."""
     reasons = (text.strip() for text in (get("enable_reasons") or "").split(","))
     return Policy(
         resource=instance,

@@ -1,40 +1,86 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The group `ocf-agents`. A command is a module of this room with a click command of its own name in it.
-
-Only the module of the command that is called is imported.
-"""
+"""`ocf-agents`: the operator's command. Each command is a module beside this one; this one gathers them."""
 
 from __future__ import annotations
 
-from importlib import import_module
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import click
 
 from ocf_agents import __version__
+from ocf_agents.cli import explain, history, new, status
+from ocf_agents.operator.texts import clean
+from ocf_agents.operator.trouble import INTERNAL, INTERRUPTED, USAGE, Trouble
 
-COMMANDS = ("check", "new")
+PROGRAM = "ocf-agents"
 
 
 class Commands(click.Group):
-    """Finds a command in the module that has its name."""
+    """A group whose failures are one line and an exit code, and never a traceback."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+    def main(  # type: ignore[override]  # click's own has two shapes
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        **more: Any,  # noqa: ANN401
+    ) -> NoReturn:
+        """Run, and end the program with its exit code."""
+        words = list(sys.argv[1:] if args is None else args)
+        more["standalone_mode"] = False
+        sys.exit(self._code(words, more))
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        name = cmd_name.replace("-", "_")
-        command = getattr(import_module(f"{__package__}.{name}"), name)
-        assert isinstance(command, click.Command)
-        return command
+    def _code(self, words: list[str], more: dict[str, Any]) -> int:
+        try:
+            result = super().main(words, PROGRAM, **more)
+            sys.stdout.flush()
+        except Trouble as trouble:
+            return _told(trouble.text, trouble.code, words)
+        except click.Abort:
+            return _told("interrupted", INTERRUPTED, words)
+        except click.UsageError as error:
+            where = error.ctx.command_path if error.ctx else PROGRAM
+            return _told(f"{error.format_message()} ({where} --help tells more)", USAGE, words)
+        except click.ClickException as error:
+            return _told(error.format_message(), error.exit_code, words)
+        except KeyboardInterrupt:
+            return _told("interrupted", INTERRUPTED, words)
+        except BrokenPipeError:  # `| head` has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return 0
+        except Exception as error:
+            return _told(_fault(error), INTERNAL, words)
+        return result if isinstance(result, int) else 0
+
+
+def _told(text: str, code: int, words: Sequence[str]) -> int:
+    """One line on standard error; for programs also one object on standard output."""
+    if "--json" in words:
+        click.echo(json.dumps({"error": {"code": code, "text": text}}, indent=2))
+    click.echo(f"{PROGRAM}: {clean(text)}", err=True)
+    return code
+
+
+def _fault(error: Exception) -> str:
+    """Where a fault of ours is. Not what it says: that may quote anything, a secret too."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f" in {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else ""
+    return f"a fault of {PROGRAM} itself, {type(error).__name__}{place}: please report it"
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="ocf-agents")
+@click.version_option(__version__, prog_name=PROGRAM)
 def main() -> None:
-    """Tools around OCF resource agents."""
+    """Look at guarded OpenStack services on this host, and at who disabled them.
+
+    Exit codes are in docs/operating.md; ocf-agents COMMAND --help tells of each command.
+    """
 
 
-if __name__ == "__main__":
-    main(prog_name="ocf-agents")
+for command in (status.status, explain.explain, history.history, new.new):
+    main.add_command(command)

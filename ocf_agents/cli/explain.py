@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ocf-agents explain`: what the guard makes of the present record and row, without doing it."""
+
+from __future__ import annotations
+
+import click
+
+from ocf_agents.cli import options, screen
+from ocf_agents.operator import cluster, finding, look
+from ocf_agents.operator import explain as told
+
+
+@click.command()
+@options.resource
+@options.cloud
+@options.as_json
+def explain(
+    resource: str | None, cloud: str | None, parameters: tuple[str, ...], agent: str | None, is_json: bool
+) -> int:
+    """What the guard would do with the row now, at the next start and at the next stop, and why.
+
+    It reads the record and the row; it sends no write, and changes nothing.
+    """
+    wanted = options.wanted(resource, None, cloud, parameters, agent)
+    with screen.waiting("asking the cluster and the cloud"):
+        looks = [look.look(target) for target in finding.targets(wanted, cluster.read())]
+    if is_json:
+        screen.say_json({"resources": [told.as_json(one) for one in looks]})
+    else:
+        screen.say_sections([told.section(one) for one in looks])
+    return look.code_of(looks)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that several commands share, and what they make of them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, TypeVar
+
+import click
+
+from ocf_agents.operator import given
+from ocf_agents.operator.finding import Wanted
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def as_json(command: F) -> F:
+    return click.option("--json", "is_json", is_flag=True, help="Answer in JSON.")(command)
+
+
+def cloud(command: F) -> F:
+    """Which cloud, as whom."""
+    for option in (
+        click.option("--agent", metavar="AGENT", help="The agent, where the cluster does not tell."),
+        click.option(
+            "-o",
+            "parameters",
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="A parameter of the agent, over the cluster's; may be repeated.",
+        ),
+        click.option("--cloud", metavar="NAME", help="Ask this cloud of your clouds.yaml."),
+    ):
+        command = option(command)
+    return command
+
+
+def host(command: F) -> F:
+    return click.option("--host", metavar="HOST", help="The host's name in Nova; works from any machine.")(
+        command
+    )
+
+
+def resource(command: F) -> F:
+    return click.argument("resource", required=False)(command)
+
+
+def wanted(
+    resource: str | None,
+    host: str | None,
+    cloud: str | None,
+    parameters: tuple[str, ...],
+    agent: str | None,
+) -> Wanted:
+    """What was typed. A host alone may be asked about in the cloud that OS_CLOUD names, as openstack does."""
+    said = given.pairs(parameters)
+    if host is not None and resource is None and cloud is None and not said:
+        cloud = os.environ.get("OS_CLOUD") or None
+    return Wanted(resource, host, cloud, said, agent)
