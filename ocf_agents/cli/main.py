@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from ocf_agents import __version__
-from ocf_agents.cli import explain, history, new, status
+from ocf_agents.cli import explain, history, hold, new, release, status
 from ocf_agents.operator.texts import clean
 from ocf_agents.operator.trouble import INTERNAL, INTERRUPTED, USAGE, Trouble
 
@@ -82,5 +82,12 @@ def main() -> None:
     """
 
 
-for command in (status.status, explain.explain, history.history, new.new):
+for command in (
+    status.status,
+    explain.explain,
+    history.history,
+    hold.hold,
+    release.release,
+    new.new,
+):
     main.add_command(command)

@@ -57,3 +57,15 @@ def wanted(
     if host is not None and resource is None and cloud is None and not said:
         cloud = os.environ.get("OS_CLOUD") or None
     return Wanted(resource, host, cloud, said, agent)
+
+
+def timeout(default: float) -> Callable[[F], F]:
+    """Seconds for the whole command."""
+    return click.option(
+        "--timeout",
+        type=click.FloatRange(1, 3600),
+        default=default,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long it may take in all.",
+    )

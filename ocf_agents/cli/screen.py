@@ -30,6 +30,13 @@ def say(text: str = "") -> None:
     click.echo(text)
 
 
+def say_note(text: str) -> None:
+    """Something to know besides."""
+    head = "note: "
+    for number, line in enumerate(fold(text, len(head))):
+        say(paint((head if number == 0 else " " * len(head)) + line, ODD))
+
+
 def say_json(value: Any) -> None:  # noqa: ANN401 (whatever JSON can say)
     """One JSON document, for people's eyes as well; other scripts' letters are escaped."""
     click.echo(json.dumps(value, indent=2))

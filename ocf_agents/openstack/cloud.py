@@ -149,13 +149,28 @@ class Cloud:
         """Get a new token for the next request."""
         self._connection.session.invalidate()
 
+    def access(self) -> Any:  # noqa: ANN401 (keystoneauth's AccessInfo)
+        """What Keystone says of us: roles, catalog, when the token was made."""
+        session = self._connection.session
+        return session.auth.get_access(session)
+
+    @property
+    def region(self) -> str | None:
+        """The region that is asked for, by a parameter or by clouds.yaml."""
+        name = self._connection.config.get_region_name("compute")
+        return str(name) if name else None
+
+    def regions(self) -> list[str]:
+        """Where the catalog has the compute service, with the interface that is used."""
+        return compute_regions(self.access().service_catalog.normalize_catalog(), self._interface)
+
+    @property
+    def _interface(self) -> str:
+        return str(self._connection.config.get_interface("compute") or "public")
+
     def _check_region(self) -> None:
         """The compute service must be in one region, or in the one asked for (cases 36 and 37)."""
-        config = self._connection.config
-        session = self._connection.session
-        interface = str(config.get_interface("compute") or "public")
-        catalog = session.auth.get_access(session).service_catalog.normalize_catalog()
-        choose_region(compute_regions(catalog, interface), config.get_region_name("compute"), interface)
+        choose_region(self.regions(), self.region, self._interface)
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,7 @@ def carry(errand: Errand[Reply], cloud: Cloud, order: Order, deadline: float) ->
         cloud.hang_up()
 
 
-def send(errand: Errand[Reply], compute: Compute, order: Order, deadline: float) -> Reply:
+def send(errand: Errand[Any], compute: Compute, order: Order, deadline: float) -> Reply:
     """Exactly one request and its answer; no retry, no redirect and no new token is left to the libraries."""
     left = deadline - time.monotonic()
     if left <= 0:  # openstacksdk bears with a Nova that does not tell its version, for as long as that took

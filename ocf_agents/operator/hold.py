@@ -66,10 +66,14 @@ def parse(reason: str | None) -> Hold | None:
 
 
 class Step(NamedTuple):
-    """What is to be done: send it, or nothing because it is so already, or refuse. `text` says why."""
+    """What is to be done: send it, or nothing because it is so already, or refuse. `text` says why.
+
+    `is_forcible`: whoever insists may have it done all the same.
+    """
 
     do: str
     text: str = ""
+    is_forcible: bool = True
 
 
 SEND = "send"
@@ -109,7 +113,7 @@ def to_release(row: Row, resource: str | None, host: str, record: Record | None,
         return Step(NOTHING, "it is enabled already")
     theirs = overlaid(row, resource, host, record)
     if parse(row.reason) is None and not (theirs and parse(theirs.reason)):
-        return Step(REFUSE, _not_held(row, resource, host))
+        return Step(REFUSE, _not_held(row, resource, host), is_forcible=False)
     if record is not None and record.want == DISABLED and not record.is_empty:
         return Step(
             REFUSE,
