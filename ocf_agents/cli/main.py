@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from ocf_agents import __version__
-from ocf_agents.cli import explain, history, hold, new, release, status
+from ocf_agents.cli import doctor, explain, history, hold, new, release, status
 from ocf_agents.operator.texts import clean
 from ocf_agents.operator.trouble import INTERNAL, INTERRUPTED, USAGE, Trouble
 
@@ -88,6 +88,7 @@ for command in (
     history.history,
     hold.hold,
     release.release,
+    doctor.doctor,
     new.new,
 ):
     main.add_command(command)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the cluster's configuration says that would bite. Pure.
 
-The times are the README's: a start waits for a dead API three times api_timeout, and keeps two more for a last look
-and a last request; a stop leaves Nova its graceful shutdown of up to 180 s.
+The times are the README's: a start waits for a dead API three times api_timeout, and keeps two more for a
+last look and a last request; a stop leaves Nova its graceful shutdown of up to 180 s.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ RARE = 60.0
 EVACUATORS: Mapping[str, str] = {
     "fence_compute": "takes a host that is disabled and down for one that is fenced already",
     "fence_evacuate": "takes a host that is disabled and down for one that is fenced already",
-    "NovaEvacuate": "works with fence_compute, which takes a host that is disabled and down for fenced already",
+    "NovaEvacuate": "works with fence_compute, which takes a host that is disabled and down for fenced",
     "nova-compute-wait": "belongs to fence_compute's evacuation, whose on enables whoever had disabled",
-    "nova-evacuate": "works with fence_compute, which takes a host that is disabled and down for fenced already",
+    "nova-evacuate": "works with fence_compute, which takes a host that is disabled and down for fenced",
 }
 EVACUATION = (
     "if it must also see hosts that Pacemaker stopped: disable_on_stop=false (README, Limits, Evacuation)"
@@ -83,8 +83,8 @@ def of_hosts(resources: Mapping[str, str]) -> Iterator[Finding]:
 def _operations(resource: Resource, configured: Configured) -> Iterator[Finding]:
     api, head_start = float(resource.get("api_timeout")), float(resource.get("head_start"))
     needed = (BRIEFLY + 2) * api + 2 + SERVICE_START
-    yield from _start(_timeout(configured, "start"), needed)
-    yield from _stop(_timeout(configured, "stop"), head_start)
+    yield _start(_timeout(configured, "start"), needed)
+    yield _stop(_timeout(configured, "stop"), head_start)
     monitors = [one for one in configured.operations if one.name == "monitor" and one.interval > 0]
     if not monitors:
         mend = f"pcs resource op add {configured.name} monitor interval=10s timeout=30s"
@@ -154,7 +154,7 @@ def _clone(resource: Resource, configured: Configured, cluster: Cluster) -> Iter
     if others and not is_true(configured.clone_meta.get("interleave")):
         yield warning(
             "interleave",
-            "another resource is ordered or placed by it: without interleave a stop on one host waits for all",
+            "something is ordered or placed by it: without interleave a stop on one host waits for all",
             f"pcs resource meta {configured.clone} interleave=true",
         )
     if configured.is_unique:

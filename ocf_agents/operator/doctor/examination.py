@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that is looked at, in the order in which it is told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ocf_agents.openstack.cloud import CloudSettings
+from ocf_agents.operator import cluster, finding, look
+from ocf_agents.operator.doctor import cloud, host
+from ocf_agents.operator.doctor import cluster as configuration
+from ocf_agents.operator.doctor.finding import PROBLEM, Finding, warning
+from ocf_agents.operator.finding import Wanted
+from ocf_agents.operator.resource import Resource, settings_of
+from ocf_agents.operator.texts import clean
+from ocf_agents.operator.trouble import DONE, WRONG, Trouble, Unusable
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """The findings about one resource, or about the host itself."""
+
+    title: str
+    findings: tuple[Finding, ...]
+
+
+def examine(wanted: Wanted, source: cluster.Source) -> list[Chapter]:
+    """Everything. Raises NotFound, BadInput."""
+    resources = finding.here(wanted, source)
+    if wanted.name is not None:
+        resources = finding.named(wanted.name, resources, source)
+    chapters = [Chapter("this host", tuple(_of_host(resources, source)))]
+    for one in resources or [finding.blank(wanted)]:
+        chapters.append(Chapter(clean(one.name), tuple(_of_resource(one, source))))
+    return chapters
+
+
+def code_of(chapters: Sequence[Chapter]) -> int:
+    """The exit code: whether there is any problem; a warning is none."""
+    levels = {one.level for chapter in chapters for one in chapter.findings}
+    return WRONG if PROBLEM in levels else DONE
+
+
+def _of_host(resources: Sequence[Resource], source: cluster.Source) -> Iterator[Finding]:
+    if os.geteuid() != 0:
+        yield warning("root", "this is not run as root: it sees less than the agent", "run it with sudo")
+    if source.cluster is None:
+        yield warning("cluster", f"its configuration is not looked at: {clean(source.text)}", "start it")
+    else:
+        if not source.is_running:
+            yield warning("cluster", f"it does not run; looked at {clean(source.text)}", "start it")
+        yield from configuration.of_cluster(source.cluster)
+    yield from configuration.of_hosts(dict(_hosts(resources)))
+    yield from host.of_programs()
+
+
+def _of_resource(resource: Resource, source: cluster.Source) -> Iterator[Finding]:
+    yield from host.of_installation(resource)
+    yield from host.of_service(resource)
+    yield from host.of_state_dir(resource)
+    settings = _settings(resource)
+    if settings:
+        yield from host.of_clouds_file(settings)
+    if source.cluster:
+        yield from configuration.of_resource(resource, source.cluster)
+    found = cloud.asked(resource)
+    if isinstance(found, Finding):
+        yield found
+    else:
+        yield from cloud.of_survey(found)
+    try:
+        name = resource.host()
+    except Unusable as error:
+        yield cloud.problem("host", clean(error.text), "set the parameter host")
+        return
+    if not isinstance(found, Finding):
+        yield cloud.of_row(found, name, resource.service.row)
+        yield from host.of_look(look.look(finding.Target(name, resource, resource)))
+
+
+def _settings(resource: Resource) -> CloudSettings | None:
+    try:
+        return settings_of(resource)
+    except Trouble:
+        return None
+
+
+def _hosts(resources: Sequence[Resource]) -> Iterator[tuple[str, str]]:
+    """The resources that have worked here, or whose only configuration is here, with their hosts."""
+    for one in resources:
+        try:
+            yield one.name, one.recorded_host or one.host()
+        except Unusable:
+            continue

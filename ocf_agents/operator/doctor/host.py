@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this host itself has that would bite: the unit, the directories, the libraries, other tools."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Iterator
+
+from ocf_agents.guard import names
+from ocf_agents.ocf.errors import OcfError
+from ocf_agents.openstack.cloud import CloudSettings
+from ocf_agents.operator import author, installed, status
+from ocf_agents.operator.cib import Operation
+from ocf_agents.operator.doctor.cluster import EVACUATION
+from ocf_agents.operator.doctor.finding import Finding, ok, problem, warning
+from ocf_agents.operator.look import Look
+from ocf_agents.operator.resource import Resource
+from ocf_agents.operator.texts import clean
+from ocf_agents.service.proc import ProcTable
+from ocf_agents.service.systemctl import NoAnswer, Systemctl
+
+VOLATILE = ("tmpfs", "ramfs")
+LEAST_FREE = 1 << 20
+READERS = 0o037
+PROGRAMS = {
+    "masakari-hostmonitor": "Masakari",
+    "masakari-processmonitor": "Masakari",
+    "masakari-engine": "Masakari",
+    "instanceha": "instanceha",
+    "instanceha.py": "instanceha",
+    "fence_compute": "fence_compute",
+}
+DEEP = 10
+
+
+def of_installation(resource: Resource) -> Iterator[Finding]:
+    """The agent's file, and what its own interpreter finds."""
+    found = installed.of_agent(resource.agent.name)
+    if not found:
+        text = f"{resource.agent.name} is not in {' or '.join(installed.ROOTS)}"
+        yield problem("agent", text, "ocf-agents list tells what is installed; install it on every node")
+        return
+    deep = [one for one in _operations(resource) if one.level >= DEEP]
+    for one in found:
+        try:
+            absent = installed.missing(one.path, ["openstack", "filelock", *(["amqp"] if deep else [])])
+        except installed.CannotAsk as error:
+            yield problem("agent", f"{one.path}: {clean(str(error))}", "mend the first line of the agent")
+            continue
+        for module in absent:
+            why = " (a monitor at level 10 is configured)" if module == "amqp" else ""
+            package = {"openstack": "openstacksdk"}.get(module, module)
+            mend = f"install python3-{package} for the interpreter of {one.path}"
+            yield problem("library", f"the Python module {module} is missing{why}", mend)
+        if not absent:
+            yield ok("agent", f"{one.path}, with its libraries")
+
+
+def of_service(resource: Resource) -> Iterator[Finding]:
+    """What runs the service: is it there, and does anything else start it as well?"""
+    call = resource.call("validate-all")
+    try:
+        call.values.check()
+        resource.service.supervisor(call, is_lenient=False).require_installed()
+    except OcfError as error:
+        yield problem("service", clean(error.reason), "mend that: each start fails with it")
+    units = resource.service.units
+    try:
+        wanted = resource.service.unit(call, is_lenient=True)
+    except OcfError:
+        wanted = None
+    found = wanted or (units.find(resource.service.unit_names) if units.is_booted() else None)
+    if found is None:
+        return
+    try:
+        state = Systemctl(call.deadline, units.programs).show(found)
+    except NoAnswer as silence:
+        yield warning("unit", f"systemd does not answer: {clean(str(silence))}", "look at systemd first")
+        return
+    if state.is_at_boot:
+        text = f"{found} starts at boot, before the cluster can tell"
+        yield problem("unit", text, f"systemctl disable {found}")
+    if state.restart not in ("", "no") and not os.path.exists(units.drop_in(found)):
+        text = f"{found} has Restart={state.restart}: outside of the cluster systemd restarts it"
+        yield warning("unit", text, f"systemctl edit {found}: [Service] Restart=no")
+    if not state.is_at_boot:
+        yield ok("unit", f"{found} does not start at boot")
+
+
+def of_state_dir(resource: Resource) -> Iterator[Finding]:
+    """The records' directory: whose, how open, and whether it survives a reboot."""
+    path = resource.state_dir
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        yield ok("state_dir", f"{path} will be made by the first start")
+        return
+    except OSError as error:
+        yield problem("state_dir", f"{path}: {error.strerror}", "run this as root, or mend the path")
+        return
+    if not stat.S_ISDIR(found.st_mode):
+        yield problem("state_dir", f"{path} is no directory", f"move it away: mv {path} {path}.old")
+        return
+    if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        text = f"{path} belongs to uid {found.st_uid}, mode {found.st_mode & 0o777:04o}: the agent refuses it"
+        yield problem("state_dir", text, f"chown root: {path} && chmod 0700 {path}")
+        return
+    if _file_system(path) in VOLATILE:
+        text = f"{path} is in memory: after a reboot nothing tells who disabled the host but its reason"
+        yield problem("state_dir", text, "set state_dir to a directory on a disk")
+    if _free(path) < LEAST_FREE:
+        yield problem("state_dir", f"the disk of {path} is full: each start fails", "make room there")
+    pattern = os.path.join(glob.escape(path), glob.escape(names.record(resource.name)) + ".bad-*")
+    for bad in sorted(glob.glob(pattern)):
+        text = f"{bad} was set aside: it could not be used"
+        yield warning("record", text, "the cluster's log has why; it may be removed")
+    yield ok("state_dir", path)
+
+
+def of_clouds_file(settings: CloudSettings) -> Iterator[Finding]:
+    """Who can read the secret."""
+    if not settings.cloud:
+        return
+    path = settings.clouds_file
+    for one in (path, os.path.join(os.path.dirname(path), "secure.yaml")):
+        try:
+            found = os.stat(one)
+        except OSError:
+            continue  # the survey tells of one that is missing
+        if found.st_mode & READERS or found.st_uid not in (0, os.geteuid()):
+            text = f"{one} holds a secret; it belongs to uid {found.st_uid}, mode {found.st_mode & 0o777:04o}"
+            yield warning("secret", text, f"chown root: {one} && chmod 0600 {one}")
+        else:
+            yield ok("secret", f"{one} is closed to others")
+
+
+def of_programs(table: ProcTable | None = None) -> Iterator[Finding]:
+    """Programs on this host that read the row in another way than we mean it."""
+    table = table or ProcTable()
+    found = {name for pid in table.pids() for name in _programs_of(table.argv(pid))}
+    for name in sorted(found):
+        yield warning("evacuator", f"{name} runs here; it may read a disabled host otherwise", EVACUATION)
+
+
+def of_look(look: Look) -> Iterator[Finding]:
+    """What is wrong just now."""
+    running = look.service is not None and look.service.is_running
+    who = status.author_of(look)
+    record, memory = look.record, look.memory
+    if memory is not None and memory.record is None:
+        yield problem("record", clean(memory.text), "run this as root; else mend the path that is named")
+    if running and who is not None and who.kind == author.AGENT and memory and not memory.is_helped:
+        mend = "the next monitor sends a helper; if none comes, start the resource again (cleanup)"
+        yield problem(
+            "now", "the service runs, the agent's own disable is in effect, nobody works on it", mend
+        )
+    if running and who is not None and who.kind not in (author.NOBODY, author.AGENT):
+        yield warning("now", f"the service runs and the host is disabled by {who.text}", _way_out(look, who))
+    if look.row is not None and look.row.forced_down:
+        mend = f"once it is safe: openstack compute service set --up {_service(look)}"
+        yield warning("now", "the host is forced down in Nova: it gets no instances", mend)
+    if (
+        record
+        and record.reconciler
+        and record.reconciler.is_overdue(look.now)
+        and memory
+        and memory.is_helped
+    ):
+        yield warning(
+            "helper", f"pid {record.reconciler.process.pid} is overdue", "the next monitor replaces it"
+        )
+
+
+def _way_out(look: Look, who: author.Author) -> str:
+    if who.kind == author.HELD:
+        return f"ocf-agents release {clean(look.target.name)}, when the maintenance is over"
+    return f"if it may go: openstack compute service set --enable {_service(look)}"
+
+
+def _service(look: Look) -> str:
+    """As the openstack command names it."""
+    return f"{clean(look.target.host)} {look.target.via.service.row}"
+
+
+def _operations(resource: Resource) -> tuple[Operation, ...]:
+    return resource.configured.operations if resource.configured else ()
+
+
+def _programs_of(argv: tuple[str, ...]) -> list[str]:
+    """A program's name, or its script's."""
+    words = {os.path.basename(word) for word in argv[:2]}
+    return [name for word, name in PROGRAMS.items() if word in words]
+
+
+def _file_system(path: str) -> str:
+    """The type of the file system that a path is on; empty where /proc does not tell."""
+    try:
+        with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as file:
+            mounts = [line.split()[1:3] for line in file]
+    except OSError:
+        return ""
+    real = os.path.realpath(path)
+    best = ("", "")
+    for place, kind in mounts:
+        is_above = place == "/" or real == place or real.startswith(place + "/")
+        if is_above and len(place) >= len(best[0]):
+            best = (place, kind)
+    return best[1]
+
+
+def _free(path: str) -> int:
+    try:
+        found = os.statvfs(path)
+    except OSError:
+        return LEAST_FREE
+    return found.f_bavail * found.f_frsize
