@@ -10,6 +10,7 @@ from ocf_agents.operator import cluster
 from ocf_agents.operator.doctor import examination
 from ocf_agents.operator.doctor.finding import OK, PROBLEM, WARNING, Finding
 from ocf_agents.operator.page import BAD, GOOD, ODD, Fact, Section
+from ocf_agents.operator.texts import counted
 
 TONES = {OK: GOOD, WARNING: ODD, PROBLEM: BAD}
 
@@ -27,7 +28,7 @@ def doctor(
     agent: str | None,
     is_json: bool,
 ) -> int:
-    """What would bite at 3 a.m. on this host, each with its mend.
+    """What would bite at night, each with its mend.
 
     It logs in to the cloud and tries, with a row that no cloud has, whether changes are allowed. Nothing is
     changed.
@@ -42,10 +43,8 @@ def doctor(
     for chapter in chapters:
         _say(chapter, is_all=is_all)
     every = [one.level for chapter in chapters for one in chapter.findings]
-    counts = [
-        f"{every.count(level)} {word}" for level, word in ((PROBLEM, "problems"), (WARNING, "warnings"))
-    ]
-    screen.say(f"{', '.join(counts)}, {every.count(OK)} things are well")
+    problems, warnings = counted(every.count(PROBLEM), "problem"), counted(every.count(WARNING), "warning")
+    screen.say(f"{problems}, {warnings}, {every.count(OK)} well")
     return examination.code_of(chapters)
 
 

@@ -17,9 +17,9 @@ from ocf_agents.operator import explain as told
 def explain(
     resource: str | None, cloud: str | None, parameters: tuple[str, ...], agent: str | None, is_json: bool
 ) -> int:
-    """What the guard would do with the row now, at the next start and at the next stop, and why.
+    """What the guard would do now and next, and why.
 
-    It reads the record and the row; it sends no write, and changes nothing.
+    Now, at the next start, at the next stop: its own verdicts, on copies. It reads the record and the row; it sends no write, and changes nothing.
     """
     wanted = options.wanted(resource, None, cloud, parameters, agent)
     with screen.waiting("asking the cluster and the cloud"):

@@ -29,7 +29,10 @@ def history(
     agent: str | None,
     is_json: bool,
 ) -> None:
-    """What the guard of RESOURCE decided, the latest last. With --json: its lines as they are."""
+    """What the guard decided, the latest last.
+
+    With --json: its lines as they are, one object each.
+    """
     wanted = options.wanted(resource, None, cloud, parameters, agent)
     target = finding.one_target(wanted, cluster.read())
     local = target.resource or target.via

@@ -39,9 +39,9 @@ def hold(
     agent: str | None,
     is_json: bool,
 ) -> int:
-    """Disable a host for maintenance, in your words; it stays so until you release it.
+    """Disable a host for maintenance, in your words.
 
-    What the agent had disabled is taken over. What somebody else disabled is refused.
+    It stays so through stops and starts, until it is released. What the agent had disabled is taken over. What somebody else disabled is refused.
     """
     wanted = options.wanted(resource, host, cloud, parameters, agent)
     with screen.waiting("disabling the host"):

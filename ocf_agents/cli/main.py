@@ -12,7 +12,19 @@ from typing import Any, NoReturn
 import click
 
 from ocf_agents import __version__
-from ocf_agents.cli import doctor, explain, history, hold, new, release, status
+from ocf_agents.cli import (
+    adopt,
+    describe,
+    doctor,
+    explain,
+    history,
+    hold,
+    list_agents,
+    new,
+    release,
+    run,
+    status,
+)
 from ocf_agents.operator.texts import clean
 from ocf_agents.operator.trouble import INTERNAL, INTERRUPTED, USAGE, Trouble
 
@@ -29,7 +41,7 @@ class Commands(click.Group):
         **more: Any,  # noqa: ANN401
     ) -> NoReturn:
         """Run, and end the program with its exit code."""
-        words = list(sys.argv[1:] if args is None else args)
+        words = list(sys.argv[1:] if args is None else args) or ["--help"]
         more["standalone_mode"] = False
         sys.exit(self._code(words, more))
 
@@ -88,7 +100,11 @@ for command in (
     history.history,
     hold.hold,
     release.release,
+    adopt.adopt,
     doctor.doctor,
+    list_agents.list_agents,
+    describe.describe,
+    run.run,
     new.new,
 ):
     main.add_command(command)

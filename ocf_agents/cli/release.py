@@ -28,7 +28,10 @@ def release(
     agent: str | None,
     is_json: bool,
 ) -> int:
-    """Enable a host that a hold disabled, and none that anybody else did."""
+    """Enable a host that a hold disabled.
+
+    None that anybody else did. Where the service is stopped or down it is refused, and why is said.
+    """
     wanted = options.wanted(resource, host, cloud, parameters, agent)
     with screen.waiting("enabling the host"):
         target = finding.one_target(wanted, cluster.read())

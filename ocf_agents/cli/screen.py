@@ -19,6 +19,7 @@ from ocf_agents.operator.page import BAD, GOOD, ODD, Fact, Section, Table
 
 COLOURS = {GOOD: "green", ODD: "yellow", BAD: "red"}
 NARROWEST = 40
+LEAST_COLUMN = 24
 INDENT = 2
 FRAMES = "|/-\\"
 SPINS_AFTER = 0.3
@@ -54,16 +55,21 @@ def say_sections(sections: Sequence[Section]) -> None:
 
 
 def say_table(table: Table) -> None:
-    """Columns as wide as their longest text; the last one is wrapped."""
+    """Columns as wide as their longest text. Where the terminal is too narrow, the last one goes below."""
     every = [list(table.head), *[list(row) for row in table.rows]]
     widths = [max(len(row[column]) for row in every) for column in range(len(table.head) - 1)]
+    width = columns()
+    indent = sum(widths) + 2 * len(widths)
+    is_narrow = width is not None and width - indent < LEAST_COLUMN
     for number, row in enumerate(every):
-        cells = [text.ljust(width) for text, width in zip(row, widths)]
-        head = "  ".join([*cells, ""])
-        lines = fold(row[-1], len(head))
-        say(paint((head + lines[0]).rstrip(), "", bold=number == 0))
-        for line in lines[1:]:
-            say(" " * len(head) + line)
+        head = "  ".join([*(text.ljust(size) for text, size in zip(row, widths)), ""])
+        if is_narrow:
+            head = "  ".join(row[:-1])
+        lines = fold(row[-1], 2 * INDENT if is_narrow else indent)
+        first = [] if is_narrow else [lines.pop(0)]
+        say(paint("".join([head, *first]).rstrip(), "", bold=number == 0))
+        for line in lines:
+            say(" " * (2 * INDENT if is_narrow else indent) + line)
 
 
 def fold(text: str, indent: int) -> list[str]:

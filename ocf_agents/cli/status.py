@@ -25,7 +25,7 @@ def status(
     agent: str | None,
     is_json: bool,
 ) -> int:
-    """Who disabled a host, since when, and what the next start would do.
+    """Who disabled a host, and what the next start does.
 
     Without RESOURCE: all guarded resources of this host. With --host: any host, from any machine that has
     credentials; its row alone tells then.

@@ -29,6 +29,11 @@ def lasting(seconds: float) -> str:
     return "0 s"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things: `1 warning`, `2 warnings`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def ago(at: str, now: float | None = None) -> str:
     """How long ago a UTC time like 2026-11-30T11:23:23Z was; empty when it is none."""
     try:

@@ -15,7 +15,7 @@ INTERRUPTED = 130
 
 MEANINGS = {
     DONE: "done, or nothing is wrong",
-    WRONG: "something is wrong, and the output says what (doctor: a problem; list: nothing installed)",
+    WRONG: "doctor has found a problem",
     USAGE: "the command line is wrong: an option, a name, a value",
     NOT_FOUND: "there is no such resource, host, agent or history",
     UNUSABLE: "the cloud, the record or the cluster could not be read, or refused",

@@ -11,7 +11,7 @@ from ocf_agents.openstack.cloud import CloudSettings
 from ocf_agents.operator import cluster, finding, look
 from ocf_agents.operator.doctor import cloud, host
 from ocf_agents.operator.doctor import cluster as configuration
-from ocf_agents.operator.doctor.finding import PROBLEM, Finding, warning
+from ocf_agents.operator.doctor.finding import PROBLEM, Finding, problem, warning
 from ocf_agents.operator.finding import Wanted
 from ocf_agents.operator.resource import Resource, settings_of
 from ocf_agents.operator.texts import clean
@@ -50,7 +50,7 @@ def _of_host(resources: Sequence[Resource], source: cluster.Source) -> Iterator[
         yield warning("cluster", f"its configuration is not looked at: {clean(source.text)}", "start it")
     else:
         if not source.is_running:
-            yield warning("cluster", f"it does not run; looked at {clean(source.text)}", "start it")
+            yield warning("cluster", f"looked at {clean(source.text)}, for it does not run", "start it")
         yield from configuration.of_cluster(source.cluster)
     yield from configuration.of_hosts(dict(_hosts(resources)))
     yield from host.of_programs()
@@ -73,7 +73,7 @@ def _of_resource(resource: Resource, source: cluster.Source) -> Iterator[Finding
     try:
         name = resource.host()
     except Unusable as error:
-        yield cloud.problem("host", clean(error.text), "set the parameter host")
+        yield problem("host", clean(error.text), "set the parameter host")
         return
     if not isinstance(found, Finding):
         yield cloud.of_row(found, name, resource.service.row)

@@ -204,7 +204,7 @@ def _file_system(path: str) -> str:
     real = os.path.realpath(path)
     best = ("", "")
     for place, kind in mounts:
-        is_above = place == "/" or real == place or real.startswith(place + "/")
+        is_above = place in ("/", real) or real.startswith(place + "/")
         if is_above and len(place) >= len(best[0]):
             best = (place, kind)
     return best[1]
