@@ -19,7 +19,8 @@ def explain(
 ) -> int:
     """What the guard would do now and next, and why.
 
-    Now, at the next start, at the next stop: its own verdicts, on copies. It reads the record and the row; it sends no write, and changes nothing.
+    Now, at the next start, at the next stop: its own verdicts, on copies.
+    It reads the record and the row; it sends no write, and changes nothing.
     """
     wanted = options.wanted(resource, None, cloud, parameters, agent)
     with screen.waiting("asking the cluster and the cloud"):

@@ -41,7 +41,8 @@ def hold(
 ) -> int:
     """Disable a host for maintenance, in your words.
 
-    It stays so through stops and starts, until it is released. What the agent had disabled is taken over. What somebody else disabled is refused.
+    It stays so through stops and starts, until it is released.
+    What the agent had disabled is taken over. What somebody else disabled is refused.
     """
     wanted = options.wanted(resource, host, cloud, parameters, agent)
     with screen.waiting("disabling the host"):

@@ -39,7 +39,8 @@ def run(
 ) -> int:
     """Run ACTION of AGENT as Pacemaker would.
 
-    AGENT is a name or a path. The exit code is the action's own. It is done for real: a stop stops the service, and the cluster does not know why.
+    AGENT is a name or a path. The exit code is the action's own.
+    It is done for real: a stop stops the service, and the cluster does not know why.
     """
     path = running.agent_path(agent)
     said = given.pairs(parameters)

@@ -88,7 +88,12 @@ def columns() -> int | None:
 
 def paint(text: str, tone: str, *, bold: bool = False) -> str:
     """The text in its colour, where there is a terminal and nobody objects (NO_COLOR)."""
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+    if (
+        not (tone or bold)
+        or not sys.stdout.isatty()
+        or os.environ.get("NO_COLOR")
+        or os.environ.get("TERM") == "dumb"
+    ):
         return text
     return click.style(text, fg=COLOURS.get(tone), bold=bold or None)
 

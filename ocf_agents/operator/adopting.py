@@ -2,8 +2,9 @@
 """The marker that another name of this resource, or of this host, has left in the row.
 
 A resource that was renamed in the cluster, or a host that was renamed in Nova's database, meets a marker that
-is not its own: it leaves the host disabled, as the guard cannot know. An operator can: he says whose marker it
-is, and it is enabled (the service runs), or becomes this resource's own (it is stopped: the next start enables).
+is not its own: it leaves the host disabled, as the guard cannot know. An operator can: he says whose marker
+it is, and the host is enabled (where the service runs), or the disable becomes this resource's own (where it
+is stopped: the next start enables).
 Nothing is taken over from a resource that is still there: its own start does it.
 """
 

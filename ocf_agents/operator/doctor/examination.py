@@ -15,7 +15,7 @@ from ocf_agents.operator.doctor.finding import PROBLEM, Finding, problem, warnin
 from ocf_agents.operator.finding import Wanted
 from ocf_agents.operator.resource import Resource, settings_of
 from ocf_agents.operator.texts import clean
-from ocf_agents.operator.trouble import DONE, WRONG, Trouble, Unusable
+from ocf_agents.operator.trouble import DONE, WRONG, NotFound, Trouble, Unusable
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ def examine(wanted: Wanted, source: cluster.Source) -> list[Chapter]:
     resources = finding.here(wanted, source)
     if wanted.name is not None:
         resources = finding.named(wanted.name, resources, source)
+    if not resources and not wanted.parameters and not wanted.cloud:
+        raise NotFound(finding.nothing_here(source))
     chapters = [Chapter("this host", tuple(_of_host(resources, source)))]
     for one in resources or [finding.blank(wanted)]:
         chapters.append(Chapter(clean(one.name), tuple(_of_resource(one, source))))
