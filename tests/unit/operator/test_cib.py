@@ -113,7 +113,8 @@ def test_of_two_sets_the_higher_score_wins_and_of_equals_the_first(
 def test_what_orders_and_colocations_speak_of() -> None:
     constraints = (
         '<constraints><rsc_order id="o" first="nc-clone" then="vm"/><rsc_colocation id="c">'
-        '<resource_set id="s"><resource_ref id="x"/></resource_set></rsc_colocation><rsc_location id="l" rsc="y"/></constraints>'
+        '<resource_set id="s"><resource_ref id="x"/></resource_set></rsc_colocation>'
+        '<rsc_location id="l" rsc="y"/></constraints>'
     )
     assert cluster("", constraints).followed == {"nc-clone", "vm", "x"}
 

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this host has that would bite."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from ocf_agents.agents.nova_compute import AGENT, SERVICE
+from ocf_agents.openstack.cloud import CloudSettings
+from ocf_agents.operator import installed
+from ocf_agents.operator.cib import Configured, Operation
+from ocf_agents.operator.doctor import host
+from ocf_agents.operator.doctor.finding import OK, PROBLEM, WARNING, Finding
+from ocf_agents.operator.resource import Resource
+
+
+def resource(state_dir: Path, *levels: int) -> Resource:
+    operations = tuple(Operation("monitor", 10 + level, 60, level) for level in levels)
+    configured = Configured("nc", "ocf", "heartbeat", "nova-compute", operations=operations)
+    return Resource("nc", AGENT, SERVICE, {"state_dir": str(state_dir)}, "", configured)
+
+
+def state(path: Path) -> list[tuple[str, str]]:
+    return [(one.level, one.what) for one in host.of_state_dir(resource(path))]
+
+
+def test_a_directory_that_is_not_there_yet_is_well(tmp_path: Path) -> None:
+    assert state(tmp_path / "none") == [(OK, "state_dir")]
+
+
+def test_a_directory_that_others_may_write_to_is_refused_as_the_agent_does(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    path.mkdir()
+    path.chmod(0o777)
+    (found,) = host.of_state_dir(resource(path))
+    assert found.level == PROBLEM
+    assert "chmod 0700" in found.mend
+
+
+def test_a_directory_in_memory_forgets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "state"
+    path.mkdir(mode=0o700)
+    monkeypatch.setattr(host, "_file_system", lambda path: "tmpfs")
+    assert (PROBLEM, "state_dir") in state(path)
+
+
+def test_a_file_in_its_place(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("")
+    assert state(tmp_path / "state") == [(PROBLEM, "state_dir")]
+
+
+def test_a_record_that_was_set_aside_is_told_of(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    path.mkdir(mode=0o700)
+    (path / "nc.json.bad-20261130T112323Z-abc123").write_text("")
+    assert (WARNING, "record") in state(path)
+
+
+@pytest.mark.parametrize(("mode", "expected"), [(0o600, OK), (0o640, OK), (0o644, WARNING), (0o660, WARNING)])
+def test_who_can_read_the_secret(tmp_path: Path, mode: int, expected: str) -> None:
+    path = tmp_path / "clouds.yaml"
+    path.write_text("clouds: {}")
+    path.chmod(mode)
+    found = list(host.of_clouds_file(CloudSettings(cloud="ha", clouds_file=str(path))))
+    assert [one.level for one in found] == [expected]
+
+
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interpreter: str = sys.executable) -> Path:
+    folder = tmp_path / "resource.d" / "heartbeat"
+    folder.mkdir(parents=True)
+    agent = folder / "nova-compute"
+    agent.write_text(f"#!{interpreter} -IS\nfrom ocf_agents.agents.nova_compute import AGENT\n")
+    monkeypatch.setenv(installed.VARIABLE, str(tmp_path))
+    return agent
+
+
+def installation(one: Resource) -> list[Finding]:
+    return list(host.of_installation(one))
+
+
+def test_an_agent_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(installed.VARIABLE, str(tmp_path))
+    assert [(one.level, one.what) for one in installation(resource(tmp_path))] == [(PROBLEM, "agent")]
+
+
+def test_an_agent_with_its_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = install(tmp_path, monkeypatch)
+    assert installed.of_agent("nova-compute") == [("heartbeat", str(agent), os.path.realpath(agent))]
+    assert [(one.level, one.what) for one in installation(resource(tmp_path))] == [(OK, "agent")]
+
+
+def test_amqp_is_missed_where_a_deep_monitor_is_configured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, monkeypatch)
+    monkeypatch.setattr(
+        installed, "missing", lambda path, modules: [name for name in modules if name == "amqp"]
+    )
+    assert [one.level for one in installation(resource(tmp_path, 0))] == [OK]
+    (found,) = installation(resource(tmp_path, 0, 10))
+    assert (found.level, "python3-amqp" in found.mend) == (PROBLEM, True)
+
+
+def test_the_agents_own_interpreter_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = install(tmp_path, monkeypatch)
+    assert installed.missing(str(agent), ["os", "no_such_module"]) == ["no_such_module"]
+
+
+@pytest.mark.parametrize("first", ["/no/such/python", "/bin/false"])
+def test_an_interpreter_that_does_not_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    install(tmp_path, monkeypatch, first)
+    (found,) = installation(resource(tmp_path))
+    assert (found.level, first in found.text) == (PROBLEM, True)
+
+
+def test_evacuators_that_run_here() -> None:
+    class Table:
+        def pids(self) -> list[int]:
+            return [1, 2, 3]
+
+        def argv(self, pid: int) -> tuple[str, ...]:
+            return {
+                1: ("/usr/bin/python3", "/usr/bin/masakari-hostmonitor"),
+                2: ("vi", "instanceha.txt"),
+                3: (),
+            }[pid]
+
+    found = list(host.of_programs(Table()))  # type: ignore[arg-type]
+    assert [one.text.split()[0] for one in found] == ["Masakari"]
