@@ -1,38 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ocf-agents`: the operator's command. Each command is a module beside this one; this one gathers them."""
+"""The group `ocf-agents`. A command is a module of this room with a click command of its own name in it.
+
+Only the module of the command that is called is imported.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import pkgutil
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 
 from ocf_agents import __version__
-from ocf_agents.cli import (
-    adopt,
-    describe,
-    doctor,
-    explain,
-    history,
-    hold,
-    list_agents,
-    new,
-    release,
-    run,
-    status,
-)
 from ocf_agents.operator.texts import clean
 from ocf_agents.operator.trouble import INTERNAL, INTERRUPTED, USAGE, Trouble
 
 PROGRAM = "ocf-agents"
+SHARED = ("main", "options", "screen")
+COMMANDS = tuple(
+    sorted(
+        module.name
+        for module in pkgutil.iter_modules([os.path.dirname(__file__)])
+        if module.name not in SHARED
+    )
+)
 
 
 class Commands(click.Group):
-    """A group whose failures are one line and an exit code, and never a traceback."""
+    """Finds a command in the module that has its name. A failure is one line and an exit code, never a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name.replace("_", "-") for name in COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        name = cmd_name.replace("-", "_")
+        if name not in COMMANDS:
+            return None
+        command = getattr(import_module(f"{__package__}.{name}"), name)
+        assert isinstance(command, click.Command)
+        return command
 
     def main(  # type: ignore[override]  # click's own has two shapes
         self,
@@ -94,17 +105,5 @@ def main() -> None:
     """
 
 
-for command in (
-    status.status,
-    explain.explain,
-    history.history,
-    hold.hold,
-    release.release,
-    adopt.adopt,
-    doctor.doctor,
-    list_agents.list_agents,
-    describe.describe,
-    run.run,
-    new.new,
-):
-    main.add_command(command)
+if __name__ == "__main__":
+    main(prog_name=PROGRAM)

@@ -33,7 +33,7 @@ def as_json(look: Look) -> dict[str, Any]:
         "resource": look.resource,
         "host": look.target.host,
         "status": look.seen.status(look.policy),
-        "reason": look.row.reason if look.row else None,
+        "row": status.row_json(look),
         "record": status.record_json(look),
         "policy": _policy_json(look),
         "decisions": [

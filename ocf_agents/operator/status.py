@@ -31,7 +31,7 @@ def as_json(look: Look, first_read: str = "") -> dict[str, Any]:
         "host": look.target.host,
         "source": look.target.resource.source if look.target.resource else None,
         "service": _service_json(look.service),
-        "row": _row_json(look),
+        "row": row_json(look),
         "disabled_by": None if who is None else _author_json(who, first_read),
         "record": record_json(look),
         "next_start": _next_start_json(look),
@@ -176,7 +176,8 @@ def _service_json(service: Service | None) -> dict[str, Any] | None:
     return {"state": service.state or None, "pid": service.pid, "seconds": service.seconds}
 
 
-def _row_json(look: Look) -> dict[str, Any]:
+def row_json(look: Look) -> dict[str, Any]:
+    """The row's part."""
     row, trouble = look.row, look.seen.trouble
     if row is None:
         return {

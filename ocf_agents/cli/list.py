@@ -12,9 +12,9 @@ from ocf_agents.operator.page import Table
 HEAD = ("agent", "version", "installed as", "what it is")
 
 
-@click.command("list")
+@click.command()
 @options.as_json
-def list_agents(is_json: bool) -> None:
+def list(is_json: bool) -> None:
     """The agents of this package, and where they are installed."""
     found = [(kind, installed.of_agent(kind.name)) for kind in catalog.kinds()]
     if is_json:
