@@ -44,7 +44,7 @@ def doctor(
         _say(chapter, is_all=is_all)
     every = [one.level for chapter in chapters for one in chapter.findings]
     problems, warnings = counted(every.count(PROBLEM), "problem"), counted(every.count(WARNING), "warning")
-    screen.say(f"{problems}, {warnings}, {every.count(OK)} well")
+    screen.say(f"{problems}, {warnings}, {every.count(OK)} well (--all shows them)")
     return examination.code_of(chapters)
 
 

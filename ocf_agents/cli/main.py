@@ -32,7 +32,7 @@ COMMANDS = tuple(
 
 
 class Commands(click.Group):
-    """Finds a command in the module that has its name. A failure is one line and an exit code, never a traceback."""
+    """Finds a command in the module that has its name. A failure is one line and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name.replace("_", "-") for name in COMMANDS]

@@ -39,7 +39,7 @@ def read(environ: dict[str, str] | None = None, *, on_disk: str = ON_DISK) -> So
     environ = dict(os.environ) if environ is None else environ
     path = environ.get(VARIABLE)
     if path:
-        return Source(_parsed(_file(path), path), path)
+        return Source(_parsed(_file(path), path), f"{path} ({VARIABLE})")
     text, why = _asked()
     if text is not None:
         return Source(_parsed(text, "the running cluster"), "the running cluster", is_running=True)

@@ -16,7 +16,14 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "ocf_agents"
 AGENT = ROOT / "heartbeat" / "nova-compute"
-ROOMS = (("ocf", "testing"), ("guard", "openstack", "service"), ("actions",), ("agents",), ("operator",), ("cli",))
+ROOMS = (
+    ("ocf", "testing"),
+    ("guard", "openstack", "service"),
+    ("actions",),
+    ("agents",),
+    ("operator",),
+    ("cli",),
+)
 FLOORS = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 PORTS = {("openstack", "ocf_agents.guard.row")}
 LIBRARIES = {

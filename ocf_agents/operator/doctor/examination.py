@@ -52,7 +52,7 @@ def _of_host(resources: Sequence[Resource], source: cluster.Source) -> Iterator[
         yield warning("cluster", f"its configuration is not looked at: {clean(source.text)}", "start it")
     else:
         if not source.is_running:
-            yield warning("cluster", f"looked at {clean(source.text)}, for it does not run", "start it")
+            yield warning("cluster", f"looked at {clean(source.text)}, not at a running one", "start it")
         yield from configuration.of_cluster(source.cluster)
     yield from configuration.of_hosts(dict(_hosts(resources)))
     yield from host.of_programs()
