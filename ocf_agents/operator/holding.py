@@ -16,7 +16,7 @@ What can go wrong beside the guard, and what is done about it:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ocf_agents.actions.host import HostClock
@@ -147,12 +147,16 @@ def set_hold(desk: Desk, words: str, by: str) -> Outcome:
     before = (f"before, it was disabled with {quoted(row.reason)}",) if step.do == hold.REFUSE else ()
     answer = desk.rows.disable(row.id, str(wanted))
     desk.confirm(answer, lambda seen: seen.disabled and seen.reason == str(wanted))
-    notes = [*before, *_unanswered(answer), *_after_hold(desk, record, wanted, clock)]
+    now = (
+        desk.record()
+    )  # an action may have begun meanwhile, and sent something before it could read the hold
+    notes = [*before, *_unanswered(answer), *_after_hold(desk, [record, now], wanted, clock)]
+    _require_still(desk, wanted)
     return Outcome(
         f"{clean(desk.target.host)} is disabled, and held by {wanted.by}: {clean(wanted.words)}",
         tuple(notes),
         wanted,
-        is_in_doubt=_may_be_enabled(record),
+        is_in_doubt=_may_be_enabled(record) or _may_be_enabled(now),
     )
 
 
@@ -191,16 +195,29 @@ def _require_kept(desk: Desk, wanted: Hold) -> None:
         )
 
 
-def _after_hold(desk: Desk, before: Record | None, wanted: Hold, clock: HostClock) -> list[str]:
+def _require_still(desk: Desk, wanted: Hold) -> None:
+    """One more look, after the record was asked. Raises InDoubt where the hold has been undone since."""
+    row = desk.row()
+    if not row.disabled:
+        raise InDoubt(
+            "the host was disabled, and has been enabled since: hold it again, and see ocf-agents status"
+        )
+    if row.reason != str(wanted):
+        who = author.of_row(row, desk.resource, desk.target.host, desk.record())
+        if who.kind not in (author.OVERLAID, author.HELD):
+            raise InDoubt(f"the hold was set, and has been replaced since: {who.text}")
+
+
+def _after_hold(desk: Desk, seen: Sequence[Record | None], wanted: Hold, clock: HostClock) -> list[str]:
     if desk.target.resource is None:
         return [
             "the record on the host itself was not looked at: requests of the agent may be under way there"
         ]
-    if before is None:
+    records = [one for one in seen if one is not None]
+    if not records:
         return ["the record could not be read: requests of the agent may be under way"]
     notes = []
-    now = memory_of(desk.target.resource, desk.target.host).record  # an action may have begun meanwhile
-    if before.has_unsettled_disable or (now and now.has_unsettled_disable):
+    if any(one.has_unsettled_disable for one in records):
         trouble = desk.remember(lambda record: _remembered(record, str(wanted), clock.utc()))
         if trouble:
             notes.append(f"a disable of the agent's may fall on it, which could not be noted: {trouble}")
@@ -209,7 +226,7 @@ def _after_hold(desk: Desk, before: Record | None, wanted: Hold, clock: HostCloc
                 "a disable of the agent's is not settled; should it land, its text stands in the row, and the"
                 " host is left disabled all the same"
             )
-    if _may_be_enabled(before):
+    if any(_may_be_enabled(one) for one in records):
         hold_for = lasting(desk.target.via.policy(desk.target.host).hold)
         notes.append(
             f"an enable of the agent's is not settled: it may undo the hold within {hold_for};"

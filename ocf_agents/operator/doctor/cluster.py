@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ocf_agents.actions.advice import GRACEFUL_SHUTDOWN, SPARE
 from ocf_agents.guard.guard import BRIEFLY
 from ocf_agents.operator.cib import Cluster, Configured, Operation, is_true
 from ocf_agents.operator.doctor.finding import Finding, ok, problem, warning
 from ocf_agents.operator.resource import Resource
 from ocf_agents.service.systemd import BETWEEN_SECONDS
-
-GRACEFUL = 180.0
-"""Seconds: Nova's own graceful_shutdown_timeout and the manager's, as packages have them."""
 
 SERVICE_START = 20.0
 """Seconds that nova-compute may take until Nova sees it up: one report interval, and its own start."""
@@ -37,12 +35,14 @@ EVACUATION = (
 )
 
 
-def of_resource(resource: Resource, cluster: Cluster) -> Iterator[Finding]:
-    """The resource's own operations, meta attributes and clone."""
+def of_resource(
+    resource: Resource, cluster: Cluster, graceful: float = GRACEFUL_SHUTDOWN
+) -> Iterator[Finding]:
+    """The resource's own operations, meta attributes and clone. `graceful`: seconds of Nova's shutdown."""
     configured = resource.configured
     if configured is None:
         return
-    yield from _operations(resource, configured)
+    yield from _operations(resource, configured, graceful)
     yield from _meta(configured)
     yield from _clone(resource, configured, cluster)
     if configured.has_rules:
@@ -80,11 +80,11 @@ def of_hosts(resources: Mapping[str, str]) -> Iterator[Finding]:
             )
 
 
-def _operations(resource: Resource, configured: Configured) -> Iterator[Finding]:
+def _operations(resource: Resource, configured: Configured, graceful: float) -> Iterator[Finding]:
     api, head_start = float(resource.get("api_timeout")), float(resource.get("head_start"))
     needed = (BRIEFLY + 2) * api + 2 + SERVICE_START
     yield _start(_timeout(configured, "start"), needed)
-    yield _stop(_timeout(configured, "stop"), head_start)
+    yield _stop(_timeout(configured, "stop"), head_start, graceful)
     monitors = [one for one in configured.operations if one.name == "monitor" and one.interval > 0]
     if not monitors:
         mend = f"pcs resource op add {configured.name} monitor interval=10s timeout=30s"
@@ -101,14 +101,18 @@ def _start(timeout: float, needed: float) -> Finding:
     return ok("start", f"timeout {timeout:.0f} s, needs up to {needed:.0f} s where the API is dead")
 
 
-def _stop(timeout: float, head_start: float) -> Finding:
-    needed = GRACEFUL + head_start + 10
+def _stop(timeout: float, head_start: float, graceful: float) -> Finding:
+    needed = graceful + head_start + 10
     if timeout < needed:
         text = (
             f"its timeout is {timeout:.0f} s; head_start and Nova's graceful shutdown may take {needed:.0f} s"
         )
         tell = problem if timeout < DEFAULT_TIMEOUT + head_start + 10 else warning
-        return tell("stop", f"{text}, then it is killed", "set the timeout of stop to 240s")
+        return tell(
+            "stop",
+            f"{text}, then it is killed",
+            f"set the timeout of stop to {max(240, graceful + SPARE):.0f}s",
+        )
     return ok("stop", f"timeout {timeout:.0f} s, needs up to {needed:.0f} s")
 
 

@@ -60,13 +60,15 @@ def _of_host(resources: Sequence[Resource], source: cluster.Source) -> Iterator[
 
 def _of_resource(resource: Resource, source: cluster.Source) -> Iterator[Finding]:
     yield from host.of_installation(resource)
-    yield from host.of_service(resource)
+    times = host.times_of(resource)
+    yield from host.of_service(resource, times)
+    yield from host.of_times(times)
     yield from host.of_state_dir(resource)
     settings = _settings(resource)
     if settings:
         yield from host.of_clouds_file(settings)
     if source.cluster:
-        yield from configuration.of_resource(resource, source.cluster)
+        yield from configuration.of_resource(resource, source.cluster, times.graceful)
     found = cloud.asked(resource)
     if isinstance(found, Finding):
         yield found

@@ -7,10 +7,14 @@ import glob
 import os
 import stat
 from collections.abc import Iterator
+from typing import NamedTuple
 
+from ocf_agents.actions.advice import GRACEFUL_SHUTDOWN, MARGIN
 from ocf_agents.guard import names
 from ocf_agents.ocf.errors import OcfError
+from ocf_agents.openstack import reporting
 from ocf_agents.openstack.cloud import CloudSettings
+from ocf_agents.openstack.nova_conf import BadConfiguration, options_of_section
 from ocf_agents.operator import author, installed, status
 from ocf_agents.operator.cib import Operation
 from ocf_agents.operator.doctor.cluster import EVACUATION
@@ -58,8 +62,38 @@ def of_installation(resource: Resource) -> Iterator[Finding]:
             yield ok("agent", f"{one.path}, with its libraries")
 
 
-def of_service(resource: Resource) -> Iterator[Finding]:
-    """What runs the service: is it there, and does anything else start it as well?"""
+class Times(NamedTuple):
+    """Nova's own times, as configured: seconds of its graceful shutdown, and what contradicts itself."""
+
+    graceful: float
+    trouble: str = ""
+
+
+def times_of(resource: Resource) -> Times:
+    """Read as Nova would read them."""
+    call, service = resource.call(), resource.service
+    try:
+        options = options_of_section("DEFAULT", service.arguments(call.values), service.home(call))
+        problem = reporting.from_options(options).contradiction()
+        graceful = reporting.seconds("graceful_shutdown_timeout", options, GRACEFUL_SHUTDOWN)
+    except (BadConfiguration, OcfError) as error:
+        return Times(GRACEFUL_SHUTDOWN, str(error))
+    return Times(graceful, f"in Nova's configuration {problem}" if problem else "")
+
+
+def of_times(times: Times) -> Iterator[Finding]:
+    """Contradictions in Nova's configuration, and a shutdown without end."""
+    if times.trouble:
+        yield warning("nova.conf", clean(times.trouble), "mend it there")
+    if times.graceful <= 0:
+        text = (
+            "graceful_shutdown_timeout is 0: it waits without end, and a stop kills it when its time is over"
+        )
+        yield warning("nova.conf", text, "give some seconds there")
+
+
+def of_service(resource: Resource, times: Times) -> Iterator[Finding]:
+    """What runs the service: is it there, and does anything else start or kill it?"""
     call = resource.call("validate-all")
     try:
         call.values.check()
@@ -85,6 +119,11 @@ def of_service(resource: Resource) -> Iterator[Finding]:
     if state.restart not in ("", "no") and not os.path.exists(units.drop_in(found)):
         text = f"{found} has Restart={state.restart}: outside of the cluster systemd restarts it"
         yield warning("unit", text, f"systemctl edit {found}: [Service] Restart=no")
+    if wanted and state.stop_seconds is not None and times.graceful >= state.stop_seconds:
+        patience, needed = f"{state.stop_seconds:g}", f"{times.graceful:g} s"
+        text = f"TimeoutStopSec={patience} of {found}, Nova's graceful shutdown may take {needed}"
+        mend = f"systemctl edit {found}: [Service] TimeoutStopSec={times.graceful + MARGIN:g}"
+        yield warning("unit", f"{text}: systemd kills it in that", mend)
     if not state.is_at_boot:
         yield ok("unit", f"{found} does not start at boot")
 
