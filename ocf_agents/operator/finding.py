@@ -155,7 +155,7 @@ def _recorded_only(known: Sequence[Resource], wanted: Wanted) -> list[Resource]:
     try:
         found = [(folder, name) for folder in folders for name, _ in records(folder) if name not in taken]
     except Unusable:
-        if not known:
+        if not known and wanted.host is None:
             raise
         return []
     return [

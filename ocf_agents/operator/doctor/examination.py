@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ocf_agents.guard import names
 from ocf_agents.openstack.cloud import CloudSettings
 from ocf_agents.operator import cluster, finding, look
 from ocf_agents.operator.doctor import cloud, host
@@ -55,6 +56,7 @@ def _of_host(resources: Sequence[Resource], source: cluster.Source) -> Iterator[
             yield warning("cluster", f"looked at {clean(source.text)}, not at a running one", "start it")
         yield from configuration.of_cluster(source.cluster)
     yield from configuration.of_hosts(dict(_hosts(resources)))
+    yield from _of_records(resources, source)
     yield from host.of_programs()
 
 
@@ -92,9 +94,27 @@ def _settings(resource: Resource) -> CloudSettings | None:
 
 
 def _hosts(resources: Sequence[Resource]) -> Iterator[tuple[str, str]]:
-    """The resources that have worked here, or whose only configuration is here, with their hosts."""
+    """The resources that have worked here, or that run on every node, with their hosts."""
     for one in resources:
+        is_here = bool(one.recorded_host) or (one.configured is not None and one.configured.clone is not None)
         try:
-            yield one.name, one.recorded_host or one.host()
+            if is_here and not _is_forgotten(one):
+                yield one.name, one.host()
         except Unusable:
             continue
+
+
+def _is_forgotten(resource: Resource) -> bool:
+    return resource.configured is None
+
+
+def _of_records(resources: Sequence[Resource], source: cluster.Source) -> Iterator[Finding]:
+    """Records of resources that the cluster does not have, or not any more."""
+    for one in resources if source.cluster else ():
+        if _is_forgotten(one):
+            path = os.path.join(one.state_dir, names.record(one.name))
+            yield warning(
+                "record",
+                f"{clean(path)}: the cluster has no resource {clean(one.name)}",
+                "if it was renamed: ocf-agents adopt; then remove the record, once no helper of it runs",
+            )

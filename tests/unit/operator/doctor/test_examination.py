@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole examination, from the cluster's configuration to its exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ocf_agents.guard.record import Record, encode
+from ocf_agents.guard.store import machine_id
+from ocf_agents.operator import cib
+from ocf_agents.operator.cluster import Source
+from ocf_agents.operator.doctor import examination
+from ocf_agents.operator.doctor.examination import Chapter
+from ocf_agents.operator.doctor.finding import Finding, ok, problem, warning
+from ocf_agents.operator.finding import Wanted
+from ocf_agents.operator.trouble import NotFound
+
+
+def source(state: Path, *clones: str) -> Source:
+    resources = "".join(
+        f'<clone id="{name}-c"><primitive id="{name}" class="ocf" provider="heartbeat" type="nova-compute">'
+        f'<instance_attributes id="i{name}"><nvpair id="s{name}" name="state_dir" value="{state}"/>'
+        f'<nvpair id="h{name}" name="host" value="cmp-7"/></instance_attributes></primitive></clone>'
+        for name in clones
+    )
+    text = f"<cib><configuration><resources>{resources}</resources></configuration></cib>"
+    return Source(cib.parse(text), "the test", True)
+
+
+def record(state: Path, name: str) -> None:
+    state.mkdir(mode=0o700, exist_ok=True)
+    (state / f"{name}.json").write_text(encode(Record(1, name, machine_id(), "cmp-7", generation=3)))
+
+
+def of_host(found: Source) -> list[tuple[str, str]]:
+    chapters = examination.examine(Wanted(), found)
+    return [(one.level, one.what) for one in chapters[0].findings if one.what not in ("root", "evacuator")]
+
+
+def test_two_clones_for_one_host_are_a_problem(tmp_path: Path) -> None:
+    assert of_host(source(tmp_path / "state", "a")) == []
+    assert of_host(source(tmp_path / "state", "a", "b")) == [("problem", "one row")]
+
+
+def test_a_record_of_a_resource_that_is_gone_is_told_of(tmp_path: Path) -> None:
+    record(tmp_path / "state", "a")
+    record(tmp_path / "state", "old")
+    assert of_host(source(tmp_path / "state", "a")) == [("warning", "record")]
+
+
+def test_each_resource_has_a_chapter_and_none_of_them_ends_the_examination(tmp_path: Path) -> None:
+    chapters = examination.examine(Wanted(), source(tmp_path, "a", "b"))
+    assert [one.title for one in chapters] == ["this host", "a", "b"]
+    assert all(
+        ("problem", "credentials") in [(f.level, f.what) for f in one.findings] for one in chapters[1:]
+    )
+
+
+def test_nothing_to_examine_is_said(tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        examination.examine(Wanted("a"), source(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("findings", "code"),
+    [
+        ([], 0),
+        ([ok("a", "b")], 0),
+        ([warning("a", "b", "c")], 0),
+        ([warning("a", "b", "c"), problem("a", "b", "c")], 1),
+    ],
+)
+def test_a_problem_is_the_exit_code(findings: list[Finding], code: int) -> None:
+    assert examination.code_of([Chapter("t", tuple(findings))]) == code

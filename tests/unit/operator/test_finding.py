@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which resources a command is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ocf_agents.guard.record import Record, encode
+from ocf_agents.guard.store import machine_id
+from ocf_agents.operator import cib, finding
+from ocf_agents.operator.cluster import Source
+from ocf_agents.operator.finding import Wanted
+from ocf_agents.operator.trouble import BadInput, NotFound
+
+NOWHERE = Source(None, "nothing")
+
+
+def record(directory: Path, name: str, host: str) -> None:
+    directory.mkdir(mode=0o700, exist_ok=True)
+    text = encode(Record(1, name, machine_id(), host, generation=3))
+    (directory / f"{name.replace(':', '%3A')}.json").write_text(text)
+
+
+def source(state: Path, *names: str, clone: str = "", unique: bool = False) -> Source:
+    primitives = "".join(
+        f'<primitive id="{name}" class="ocf" provider="heartbeat" type="nova-compute">'
+        f'<instance_attributes id="i{name}"><nvpair id="s{name}" name="state_dir" value="{state}"/>'
+        f'<nvpair id="h{name}" name="host" value="of-{name}"/></instance_attributes></primitive>'
+        for name in names
+    )
+    meta = '<meta_attributes id="m"><nvpair id="u" name="globally-unique" value="true"/></meta_attributes>'
+    if clone:
+        primitives = f'<clone id="{clone}">{meta * unique}{primitives}</clone>'
+    other = '<primitive id="ip" class="ocf" provider="heartbeat" type="IPaddr2"/>'
+    text = f"<cib><configuration><resources>{primitives}{other}</resources></configuration></cib>"
+    return Source(cib.parse(text), "the test", True)
+
+
+def names(wanted: Wanted, found: Source) -> list[tuple[str, str]]:
+    return [(one.name, one.host) for one in finding.targets(wanted, found)]
+
+
+def test_all_guarded_resources_of_the_cluster_and_no_others(tmp_path: Path) -> None:
+    assert names(Wanted(), source(tmp_path, "a", "b")) == [("a", "of-a"), ("b", "of-b")]
+
+
+@pytest.mark.parametrize("name", ["a", "a-clone"])
+def test_a_resource_by_its_name_or_its_clones(tmp_path: Path, name: str) -> None:
+    assert names(Wanted(name), source(tmp_path, "a", clone="a-clone")) == [("a", "of-a")]
+
+
+def test_a_name_that_nobody_has_is_answered_with_those_that_are_here(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="here are a, b"):
+        names(Wanted("c"), source(tmp_path, "a", "b"))
+
+
+def test_an_instance_of_a_unique_clone_is_known_by_its_record(tmp_path: Path) -> None:
+    record(tmp_path, "a:3", "cmp-7")
+    assert names(Wanted("a"), source(tmp_path, "a", clone="c", unique=True)) == [("a:3", "cmp-7")]
+
+
+def test_the_host_of_the_record_comes_first_as_in_a_stop(tmp_path: Path) -> None:
+    record(tmp_path, "a", "cmp-7")
+    assert names(Wanted("a"), source(tmp_path, "a")) == [("a", "cmp-7")]
+
+
+def test_a_record_that_the_cluster_has_forgotten_is_found_too(tmp_path: Path) -> None:
+    record(tmp_path, "old", "cmp-7")
+    assert names(Wanted(), source(tmp_path, "a")) == [("a", "of-a"), ("old", "cmp-7")]
+
+
+def test_without_a_cluster_the_records_tell(tmp_path: Path) -> None:
+    record(tmp_path, "nova-compute", "cmp-7")
+    wanted = Wanted(parameters={"state_dir": str(tmp_path)})
+    assert names(wanted, NOWHERE) == [("nova-compute", "cmp-7")]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"resource": 1}', '{"resource": "b", "host": "h"}'])
+def test_a_file_that_is_no_record_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.json").write_text(text)
+    assert finding.records(str(tmp_path)) == []
+
+
+def test_a_host_of_this_machine_is_looked_at_with_all_that_is_known(tmp_path: Path) -> None:
+    (target,) = finding.targets(Wanted(host="of-b"), source(tmp_path, "a", "b"))
+    assert target.resource is not None
+    assert target.resource.name == "b"
+
+
+def test_another_host_is_asked_about_with_the_credentials_of_a_resource_here(tmp_path: Path) -> None:
+    (target,) = finding.targets(Wanted(host="cmp-9"), source(tmp_path, "a"))
+    assert (target.resource, target.via.name) == (None, "a")
+
+
+def test_several_where_one_is_needed(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="name one of the resources: a, b"):
+        finding.one_target(Wanted(), source(tmp_path, "a", "b"))
+
+
+def test_nothing_at_all_says_where_it_has_looked(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="--host NAME --cloud NAME"):
+        names(Wanted(parameters={"state_dir": str(tmp_path / "none")}), NOWHERE)
+
+
+def test_parameters_of_the_command_line_come_over_the_clusters(tmp_path: Path) -> None:
+    (target,) = finding.targets(Wanted("a", parameters={"host": "cmp-9"}), source(tmp_path, "a"))
+    assert target.host == "cmp-9"
+
+
+def test_no_secret_is_in_what_a_fault_would_show(tmp_path: Path) -> None:
+    wanted = Wanted("a", parameters={"password": "geheim"})
+    (target,) = finding.targets(wanted, source(tmp_path, "a"))
+    assert "geheim" not in repr(target) + repr(wanted)
+
+
+def test_who_may_not_read_the_records_may_still_ask_about_a_host(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    path.write_text("no directory: it cannot be listed")
+    wanted = Wanted(host="cmp-9", parameters={"state_dir": str(path)})
+    assert [target.host for target in finding.targets(wanted, NOWHERE)] == ["cmp-9"]
