@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose marker may be taken over."""
+
+from __future__ import annotations
+
+import pytest
+
+from ocf_agents.guard import marker
+from ocf_agents.guard.row import Row
+from ocf_agents.operator import adopting
+from ocf_agents.operator.trouble import BadInput, Refused
+
+AT = "2026-11-30T11:23:23Z"
+OLD = marker.make("old", "cmp-7", AT, "5b964e4f5116da1e")
+
+
+def row(reason: str | None, *, disabled: bool = True) -> Row:
+    return Row("id", disabled, reason)
+
+
+def test_only_a_marker_of_another_name_is_found() -> None:
+    assert adopting.found(row(str(OLD)), "nc", "cmp-7") == OLD
+    assert adopting.found(row(str(OLD)), "old", "cmp-7") is None
+    assert adopting.found(row(str(OLD)), "old", "cmp-8") == OLD
+    assert adopting.found(row("RAM"), "nc", "cmp-7") is None
+    assert adopting.found(row(f"{OLD} "), "nc", "cmp-7") is None
+    assert adopting.found(row(str(OLD), disabled=False), "nc", "cmp-7") is None
+
+
+@pytest.mark.parametrize(
+    ("resource", "host"), [(None, None), ("olds", None), ("old", "cmp-8"), ("", "cmp-7"), ("nc", "cmp-7")]
+)
+def test_the_names_must_be_given_exactly(resource: str | None, host: str | None) -> None:
+    with pytest.raises(BadInput, match="--from-resource old --from-host cmp-7"):
+        adopting.check(OLD, resource, host, [])
+
+
+def test_a_resource_that_is_still_here_keeps_its_own() -> None:
+    adopting.check(OLD, "old", None, ["nc"])
+    adopting.check(OLD, "old", "cmp-7", [])
+    with pytest.raises(Refused, match="still here"):
+        adopting.check(OLD, "old", "cmp-7", ["old"])
