@@ -15,6 +15,7 @@ from ocf_agents.guard.store import StoreError
 from ocf_agents.guard.verdict import Policy
 from ocf_agents.ocf.errors import OcfError
 from ocf_agents.ocf.patience import Impatient, wait_for
+from ocf_agents.operator import near
 from ocf_agents.operator.finding import Target
 from ocf_agents.operator.resource import LOOKING, Resource
 from ocf_agents.operator.trouble import DONE, NOT_FOUND, UNUSABLE, BadInput
@@ -52,7 +53,10 @@ class Memory:
 
 @dataclass(frozen=True)
 class Look:
-    """All of it. `service` and `memory` are None for another machine's host. `now` is this boot's time."""
+    """All of it. `service` and `memory` are None for another machine's host. `now` is this boot's time.
+
+    `alike`: where there is no row, the hosts that have one under nearly the same name.
+    """
 
     target: Target
     policy: Policy
@@ -60,6 +64,7 @@ class Look:
     now: Instant
     service: Service | None = None
     memory: Memory | None = None
+    alike: tuple[str, ...] = ()
 
     @property
     def row(self) -> Row | None:
@@ -88,7 +93,16 @@ def look(target: Target) -> Look:
         clock.now(),
         service_of(resource) if resource else None,
         memory_of(resource, target.host) if resource else None,
+        alike(target) if seen.result is None else (),
     )
+
+
+def alike(target: Target) -> tuple[str, ...]:
+    """The hosts of the cloud whose names are nearly the target's; none where they cannot be read."""
+    try:
+        return tuple(near.misses(target.host, target.via.rows(target.host).read_all().others))
+    except (Unreadable, BadInput):
+        return ()
 
 
 def read(target: Target, clock: HostClock, rows: Rows | None = None) -> Seen:

@@ -51,7 +51,8 @@ def row_text(look: Look) -> str:
     if trouble:
         return f"cannot be read: {clean(trouble.text)}"
     if row is None:
-        return f"the cloud has none for host {clean(look.target.host)}"
+        alike = f", but for {clean(', '.join(look.alike))}" if look.alike else ""
+        return f"the cloud has none for host {clean(look.target.host)}{alike}"
     up = {True: "up", False: "down", None: "not known to be up"}[row.up]
     forced = ", forced down (by fencing, or by hand)" if row.forced_down else ""
     return f"{'disabled' if row.disabled else 'enabled'}, {up}{forced}"

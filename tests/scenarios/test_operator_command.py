@@ -147,7 +147,8 @@ def test_why_is_cmp_7_disabled_from_any_machine(operator: Operator, node: Node) 
     assert "no nova-compute" in operator.types(
         "hold", "--host", "cmp-77", "--cloud", "lab", "--reason", "x", code=3, away=True
     )
-    operator.types("status", "--host", "cmp-77", "--cloud", "lab", code=3, away=True)
+    text = operator.types("status", "--host", "CMP-7.example.org", "--cloud", "lab", code=3, away=True)
+    assert "none for host CMP-7.example.org, but for cmp-7" in text
 
 
 def test_a_maintenance_lives_through_stop_start_and_crash_and_ends_with_its_release(

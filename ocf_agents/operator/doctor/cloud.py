@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ocf_agents.openstack.failure import Failure
 from ocf_agents.openstack.rows import UUID_IDS
 from ocf_agents.openstack.survey import Survey, survey
+from ocf_agents.operator import near
 from ocf_agents.operator.doctor.finding import Finding, ok, problem, warning
 from ocf_agents.operator.resource import Resource, settings_of
 from ocf_agents.operator.texts import clean, lasting
@@ -54,11 +55,11 @@ def of_row(found: Survey, host: str, binary: str) -> Finding:
             mend = "nova-conductor or the cell's database is away: mend that"
             return problem("row", f"Nova does not know the state of {binary} on {clean(host)} now", mend)
         return ok("row", f"{binary} on {clean(host)} is there")
-    near = near_misses(host, names)
-    if near:
+    alike = near.misses(host, names)
+    if alike:
         return problem(
             "row",
-            f"there is no {binary} on {clean(host)!r}, but on {clean(', '.join(near))}",
+            f"there is no {binary} on {clean(host)!r}, but on {clean(', '.join(alike))}",
             "the parameter host must be the name exactly as Nova has it; or mend host in nova.conf",
         )
     return warning(
@@ -66,13 +67,6 @@ def of_row(found: Survey, host: str, binary: str) -> Finding:
         f"there is no {binary} on {clean(host)!r} among {len(names)} hosts",
         f"start {binary} there once, it registers itself; see its own log if it does not",
     )
-
-
-def near_misses(host: str, names: Iterable[str]) -> list[str]:
-    """The names that differ in case or domain only."""
-    wanted = host.lower()
-    short = wanted.partition(".")[0]
-    return sorted(name for name in names if name.lower() == wanted or name.lower().partition(".")[0] == short)
 
 
 def _mend(failure: Failure) -> str:
