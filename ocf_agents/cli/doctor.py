@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from ocf_agents.cli import options, screen
+from ocf_agents.cli.shared import options, screen
 from ocf_agents.operator import cluster
 from ocf_agents.operator.doctor import examination
 from ocf_agents.operator.doctor.finding import OK, PROBLEM, WARNING, Finding

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ocf_agents.cli import options, screen
+from ocf_agents.cli.shared import options, screen
 from ocf_agents.operator import cluster, finding, past
 from ocf_agents.operator.page import Table
 from ocf_agents.operator.texts import clean

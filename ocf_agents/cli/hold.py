@@ -8,7 +8,7 @@ import os
 
 import click
 
-from ocf_agents.cli import options, screen
+from ocf_agents.cli.shared import options, screen
 from ocf_agents.operator import cluster, finding, holding
 from ocf_agents.operator.holding import Desk, Outcome
 from ocf_agents.operator.trouble import DONE, IN_DOUBT

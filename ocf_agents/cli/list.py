@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from ocf_agents.cli import options, screen
+from ocf_agents.cli.shared import options, screen
 from ocf_agents.operator import catalog, installed
 from ocf_agents.operator.page import Table
 

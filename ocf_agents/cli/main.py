@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import pkgutil
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -21,13 +20,19 @@ from ocf_agents.operator.texts import clean
 from ocf_agents.operator.trouble import INTERNAL, INTERRUPTED, USAGE, Trouble
 
 PROGRAM = "ocf-agents"
-SHARED = ("main", "options", "screen")
-COMMANDS = tuple(
-    sorted(
-        module.name
-        for module in pkgutil.iter_modules([os.path.dirname(__file__)])
-        if module.name not in SHARED
-    )
+COMMANDS = (
+    "status",
+    "explain",
+    "history",
+    "hold",
+    "release",
+    "doctor",
+    "list",
+    "describe",
+    "run",
+    "adopt",
+    "check",
+    "new",
 )
 
 
@@ -35,12 +40,12 @@ class Commands(click.Group):
     """Finds a command in the module that has its name. A failure is one line and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name.replace("_", "-") for name in COMMANDS]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        name = cmd_name.replace("-", "_")
-        if name not in COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
+        name = cmd_name.replace("-", "_")
         command = getattr(import_module(f"{__package__}.{name}"), name)
         assert isinstance(command, click.Command)
         return command

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import click
 
-from ocf_agents.cli import options, screen
 from ocf_agents.cli.hold import SECONDS, tell
+from ocf_agents.cli.shared import options, screen
 from ocf_agents.operator import cluster, finding, holding
 from ocf_agents.operator.holding import Desk
 

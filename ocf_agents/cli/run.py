@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from ocf_agents.cli import options, screen
+from ocf_agents.cli.shared import options, screen
 from ocf_agents.operator import cluster, finding, given, running
 from ocf_agents.operator.finding import Wanted
 from ocf_agents.operator.texts import clean

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from ocf_agents.cli import options, screen
+from ocf_agents.cli.shared import options, screen
 from ocf_agents.operator import cluster, finding, look, past
 from ocf_agents.operator import status as told
 from ocf_agents.operator.look import Look

@@ -162,7 +162,7 @@ def test_an_interrupt_stops_the_resource(tmp_path: Path) -> None:
     with subprocess.Popen([*command, str(GOOD_AGENT)], cwd=ROOT, stdout=subprocess.DEVNULL) as process:
         assert wait_for((run_dir / "good-agent-it.pid").exists, 30)
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 1
+        assert process.wait(60) == 130
     done = subprocess.run([GOOD_AGENT, "monitor"], env={**os.environ, **variables}, check=False)
     assert done.returncode == 7
 

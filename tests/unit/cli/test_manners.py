@@ -14,8 +14,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from ocf_agents.cli import screen
 from ocf_agents.cli.main import COMMANDS, Commands, main
+from ocf_agents.cli.shared import screen
 from ocf_agents.operator.page import BAD, Fact, Section, Table
 from ocf_agents.operator.trouble import Trouble
 
@@ -177,7 +177,7 @@ def on_a_terminal(width: int, call: str) -> str:
     import pty
 
     reader, writer = pty.openpty()
-    code = f"from ocf_agents.cli import screen; from ocf_agents.operator.page import *; {call}"
+    code = f"from ocf_agents.cli.shared import screen; from ocf_agents.operator.page import *; {call}"
     done = subprocess.Popen(
         [sys.executable, "-c", code],
         stdout=writer,
@@ -236,7 +236,7 @@ def test_a_spinner_shows_on_a_terminal_and_is_gone_afterwards() -> None:
 
 
 def test_no_spinner_in_a_pipe() -> None:
-    code = "from ocf_agents.cli import screen; import time\nwith screen.waiting('w'): time.sleep(0.6)"
+    code = "from ocf_agents.cli.shared import screen; import time\nwith screen.waiting('w'): time.sleep(0.6)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, env={"PYTHONPATH": str(ROOT)}
     )
