@@ -106,7 +106,16 @@ def _fault(error: Exception) -> str:
 def main() -> None:
     """Look at guarded OpenStack services on this host, and at who disabled them.
 
-    Exit codes are in docs/operating.md; ocf-agents COMMAND --help tells of each command.
+    ocf-agents COMMAND --help tells of each command. Exit codes, but for run (the action's own) and check:
+
+    \b
+      0  done, or nothing is wrong
+      1  doctor has found a problem
+      2  the command line is wrong
+      3  no such resource, host, agent or history
+      4  the cloud, the record or the cluster could not be read, or refused
+      5  a write was not answered, or may still be undone: look again
+      6  not done: it would undo somebody else's disable, or enable a host that is down
     """
 
 

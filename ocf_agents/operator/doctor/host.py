@@ -128,6 +128,24 @@ def of_service(resource: Resource, times: Times) -> Iterator[Finding]:
         yield ok("unit", f"{found} does not start at boot")
 
 
+def of_name(resource: Resource) -> Iterator[Finding]:
+    """Whether the next start is for another host than the record: a stop goes by the record."""
+    recorded = resource.recorded_host
+    try:
+        configured = resource.service.cloud_host(resource.call())
+    except OcfError as error:
+        yield problem(
+            "host", clean(error.reason), "each start fails with it: mend that, or set the parameter host"
+        )
+        return
+    if recorded and recorded != configured:
+        text = f"the record is for {clean(recorded)}, the next start is for {clean(configured)}"
+        mend = f"after that start, {clean(recorded)} stays in Nova as it is: enable it, or delete its service"
+        yield warning("host", text, mend)
+    else:
+        yield ok("host", clean(configured))
+
+
 def of_state_dir(resource: Resource) -> Iterator[Finding]:
     """The records' directory: whose, how open, and whether it survives a reboot."""
     path = resource.state_dir

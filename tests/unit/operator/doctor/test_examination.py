@@ -74,3 +74,12 @@ def test_nothing_to_examine_is_said(tmp_path: Path) -> None:
 )
 def test_a_problem_is_the_exit_code(findings: list[Finding], code: int) -> None:
     assert examination.code_of([Chapter("t", tuple(findings))]) == code
+
+
+def test_a_record_for_another_host_than_the_next_start_is_told_of(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    (state / "a.json").write_text(encode(Record(1, "a", machine_id(), "cmp-6", generation=3)))
+    (chapter,) = examination.examine(Wanted("a"), source(state, "a"))[1:]
+    (found,) = [one for one in chapter.findings if one.what == "host"]
+    assert (found.level, "cmp-6" in found.text, "cmp-7" in found.text) == ("warning", True, True)
