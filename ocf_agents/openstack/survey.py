@@ -62,11 +62,6 @@ def survey(settings: CloudSettings, binary: str = COMPUTE, timeout: float = 10.0
         raise Failure(cloud.redact(failure.text), permanent=failure.permanent) from None
 
 
-def hosts(settings: CloudSettings, binary: str = COMPUTE, timeout: float = 10.0) -> tuple[Listed, ...]:
-    """All rows of a binary. Raises Failure."""
-    return survey(settings, binary, timeout).rows
-
-
 def _look(errand: Errand[Survey], cloud: Cloud, binary: str, timeout: float) -> Survey:
     try:
         errand.doing = "reading the cloud's configuration"
