@@ -31,6 +31,7 @@ COMMANDS = (
     "describe",
     "run",
     "adopt",
+    "install",
     "check",
     "new",
 )
