@@ -12,6 +12,9 @@ TEMPLATES = Path(__file__).parent / "templates"
 MODEL = "beacon"
 """The name of the template's daemon, wherever it stands."""
 
+INTERPRETER = "#!/usr/bin/python3 -I\n"
+"""An agent's first line. Not in the template, which is no program."""
+
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 
 
@@ -29,9 +32,12 @@ def write(name: str, directory: Path) -> list[Path]:
         if path.exists() or path.is_symlink():
             raise CannotWrite(f"{path} is there already: choose another name, or remove it")
     try:
-        for path, template, mode in ((agent, "agent.txt", 0o755), (test, "test_agent.txt", 0o644)):
+        for path, template, head, mode in (
+            (agent, "agent.txt", INTERPRETER, 0o755),
+            (test, "test_agent.txt", "", 0o644),
+        ):
             with path.open("x", encoding="utf-8") as file:
-                text = (TEMPLATES / template).read_text(encoding="utf-8")
+                text = head + (TEMPLATES / template).read_text(encoding="utf-8")
                 text = text.replace(f"test_{MODEL} ", f"{test.stem} ")
                 file.write(text.replace(MODEL, name))
             path.chmod(mode)
