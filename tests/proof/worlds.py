@@ -138,7 +138,7 @@ def _limit(bounds: Bounds) -> int:
     """In CI. A schedule in which something may happen inside the store costs twice to three times as much."""
     if bounds.name in ("frozen-acts", "frozen-lost"):
         return 40_000
-    return 16_000 if bounds.is_quick else 2_500
+    return 12_400 if bounds.is_quick else 2_500
 
 
 def filling(names: Sequence[str], missing: int, *, first_seed: int) -> list[Task]:
