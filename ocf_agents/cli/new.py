@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -12,8 +14,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 MODEL = "beacon"
 """The name of the template's daemon, wherever it stands."""
 
-INTERPRETER = "#!/usr/bin/python3 -I\n"
-"""An agent's first line. Not in the template, which is no program."""
+FIRST_LINE = "#!{interpreter} -I\n"
+"""Not in the template, which is no program."""
 
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 
@@ -22,8 +24,11 @@ class CannotWrite(Exception):
     """Why nothing was written; one line."""
 
 
-def write(name: str, directory: Path) -> list[Path]:
-    """Writes the agent `name` and its test. Raises CannotWrite; a file that is there is never touched."""
+def write(name: str, directory: Path, interpreter: str = sys.executable) -> list[Path]:
+    """Writes the agent `name` and its test. Raises CannotWrite; a file that is there is never touched.
+
+    `interpreter`: an absolute path, for the agent's first line; by default the one that runs this.
+    """
     if not NAME.match(name):
         raise CannotWrite(f"{name!a} is no name for an agent: give small letters, digits and dashes")
     agent = directory / name
@@ -33,17 +38,23 @@ def write(name: str, directory: Path) -> list[Path]:
             raise CannotWrite(f"{path} is there already: choose another name, or remove it")
     try:
         for path, template, head, mode in (
-            (agent, "agent.txt", INTERPRETER, 0o755),
+            (agent, "agent.txt", FIRST_LINE.format(interpreter=interpreter), 0o755),
             (test, "test_agent.txt", "", 0o644),
         ):
             with path.open("x", encoding="utf-8") as file:
-                text = head + (TEMPLATES / template).read_text(encoding="utf-8")
+                text = (TEMPLATES / template).read_text(encoding="utf-8")
                 text = text.replace(f"test_{MODEL} ", f"{test.stem} ")
-                file.write(text.replace(MODEL, name))
+                file.write(head + text.replace(MODEL, name))
             path.chmod(mode)
     except OSError as error:
         raise CannotWrite(f"{error.filename}: {error.strerror}") from None
     return [agent, test]
+
+
+def has_package(interpreter: str) -> bool:
+    """Whether an isolated interpreter, as Pacemaker runs it, finds this package."""
+    command = [interpreter, "-I", "-c", "import ocf_agents"]
+    return subprocess.run(command, capture_output=True, timeout=60, check=False).returncode == 0
 
 
 @click.command()
@@ -62,4 +73,9 @@ def new(name: str, directory: Path) -> None:
     except CannotWrite as error:
         raise click.UsageError(str(error)) from None
     click.echo(f"{agent}\n{test}")
+    if not has_package(sys.executable):
+        click.echo(
+            f"{sys.executable} -I does not find ocf_agents: install it there, or change that line of {agent}",
+            err=True,
+        )
     click.echo(f"Try it: ocf-agents check {agent} -o binary=/bin/sleep -o arguments=1000")

@@ -66,7 +66,10 @@ class NodeAttributes:
         self.set(self._score, str(score))
 
     def delete_promotion_score(self) -> None:
-        """This instance cannot be promoted any more: what a stop does."""
+        """This instance cannot be promoted any more.
+
+        In a stop, catch OcfError and warn: a stop must not fail because the cluster's daemon is away.
+        """
         self.delete(self._score)
 
     @property

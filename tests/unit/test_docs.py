@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ocf_agents.cli.new import INTERPRETER, TEMPLATES
+from ocf_agents.cli.new import FIRST_LINE, TEMPLATES
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "tests" / "lab" / "README.md"])
@@ -55,7 +55,9 @@ def test_each_decision_of_the_history_is_explained() -> None:
 def test_the_authors_page_shows_what_new_writes() -> None:
     page = (ROOT / "docs" / "authors.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```python\n(.*?)```", page, re.S)
-    assert shown == INTERPRETER + (TEMPLATES / "agent.txt").read_text(encoding="utf-8")
+    assert shown == FIRST_LINE.format(interpreter="/usr/bin/python3") + (TEMPLATES / "agent.txt").read_text(
+        encoding="utf-8"
+    )
     assert len([line for line in shown.splitlines() if line.strip()]) <= 40
 
 

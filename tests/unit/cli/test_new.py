@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import ocf_agents
-from ocf_agents.cli.new import CannotWrite, write
+from ocf_agents.cli.new import CannotWrite, has_package, write
 from tests.unit.testing.test_pytest_plugin import is_installed
 
 ROOT = Path(ocf_agents.__file__).parents[1]
@@ -24,9 +24,10 @@ def test_it_writes_an_agent_and_a_test_that_passes(tmp_path: Path) -> None:
     assert os.access(agent, os.X_OK)
     assert "beacon" not in agent.read_text() + test.read_text()
 
+    assert agent.read_text().startswith(f"#!{sys.executable} -I\n")
     agent.write_text(
         agent.read_text().replace(
-            "#!/usr/bin/python3 -I\n", f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
+            f"#!{sys.executable} -I\n", f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
         )
     )
     command = [
@@ -67,3 +68,13 @@ def test_what_is_there_is_never_overwritten(there: str, tmp_path: Path) -> None:
 def test_a_directory_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(CannotWrite, match="no-such/lamp: No such file or directory"):
         write("lamp", tmp_path / "no-such")
+
+
+def test_an_interpreter_without_the_package_is_told(tmp_path: Path) -> None:
+    place = tmp_path / "python"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True, timeout=120)
+    python = place / "bin" / "python"
+    assert not has_package(str(python))
+    (site,) = place.glob("lib/python3*/site-packages")
+    (site / "here.pth").write_text(f"{ROOT}\n")
+    assert has_package(str(python))
