@@ -16,6 +16,7 @@ from labkit.journal import Action, Journal
 from labkit.node import Node, Process, started
 from labkit.tap import Request, Tap
 
+SECRET = "password"
 STATE_DIR = "/var/lib/ocf-agents"
 RECOVERY = ("monitor", "stop", "start")
 
@@ -44,8 +45,8 @@ class Resource:
     # configuration
 
     def create(self, parameters: dict[str, str], operations: dict[str, str], meta: str) -> None:
-        """Add it to the cluster, stopped. Values have no blanks."""
-        params = " ".join(f"{name}={value}" for name, value in parameters.items())
+        """Add it to the cluster, stopped. Values have no blanks; a password takes no part in crmsh's log."""
+        params = " ".join(f"{name}={value}" for name, value in parameters.items() if name != SECRET)
         ops = " ".join(f"op {name} {options}" for name, options in operations.items())
         primitive = f"primitive {self.name} ocf:heartbeat:nova-compute params {params} {ops}"
         self.cluster.configure(
@@ -54,6 +55,8 @@ class Resource:
             location only-{self.node.name}-{self.name} {self.name} rule -inf: #uname ne {self.node.name}
             """
         )
+        if SECRET in parameters:
+            self._add_parameter(SECRET, parameters[SECRET])
 
     def delete(self) -> None:
         """Stop it, wipe its failures and take it out of the cluster."""
@@ -118,6 +121,13 @@ class Resource:
             ET.SubElement(new, "nvpair", id=f"{self.name}-{name}", name=name, value=value)
         self._replace(new)
         return self.wait_for_action("reload-agent", mark)
+
+    def _add_parameter(self, name: str, value: str) -> None:
+        primitive = self._primitive()
+        attributes = primitive.find("instance_attributes")
+        assert attributes is not None
+        ET.SubElement(attributes, "nvpair", id=f"{self.name}-{name}", name=name, value=value)
+        self._replace(primitive)
 
     def add_monitor(self, name: str, interval: str, level: int) -> None:
         """One more monitor, at that OCF_CHECK_LEVEL."""
