@@ -16,7 +16,6 @@ from labkit.journal import Action, Journal
 from labkit.node import Node, Process, started
 from labkit.tap import Request, Tap
 
-SECRET = "password"
 STATE_DIR = "/var/lib/ocf-agents"
 RECOVERY = ("monitor", "stop", "start")
 
@@ -45,18 +44,16 @@ class Resource:
     # configuration
 
     def create(self, parameters: dict[str, str], operations: dict[str, str], meta: str) -> None:
-        """Add it to the cluster, stopped. Values have no blanks; a password takes no part in crmsh's log."""
-        params = " ".join(f"{name}={value}" for name, value in parameters.items() if name != SECRET)
+        """Add it to the cluster, stopped. Values have no blanks."""
         ops = " ".join(f"op {name} {options}" for name, options in operations.items())
-        primitive = f"primitive {self.name} ocf:heartbeat:nova-compute params {params} {ops}"
+        primitive = f"primitive {self.name} ocf:heartbeat:nova-compute {ops}"
         self.cluster.configure(
             f"""
             {primitive} meta target-role=Stopped {meta}
             location only-{self.node.name}-{self.name} {self.name} rule -inf: #uname ne {self.node.name}
             """
         )
-        if SECRET in parameters:
-            self._add_parameter(SECRET, parameters[SECRET])
+        self._give(parameters)
 
     def delete(self) -> None:
         """Stop it, wipe its failures and take it out of the cluster."""
@@ -122,11 +119,13 @@ class Resource:
         self._replace(new)
         return self.wait_for_action("reload-agent", mark)
 
-    def _add_parameter(self, name: str, value: str) -> None:
+    def _give(self, parameters: dict[str, str]) -> None:
+        """Its first parameters, all at once: crmsh writes its command lines into its log, and Pacemaker's
+        controller the value of a parameter that comes alone, and one may be a secret."""
         primitive = self._primitive()
-        attributes = primitive.find("instance_attributes")
-        assert attributes is not None
-        ET.SubElement(attributes, "nvpair", id=f"{self.name}-{name}", name=name, value=value)
+        attributes = ET.SubElement(primitive, "instance_attributes", id=f"{self.name}-instance_attributes")
+        for name, value in parameters.items():
+            ET.SubElement(attributes, "nvpair", id=f"{self.name}-{name}", name=name, value=value)
         self._replace(primitive)
 
     def add_monitor(self, name: str, interval: str, level: int) -> None:
