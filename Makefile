@@ -36,7 +36,7 @@ demo: $(VENV)/.ready-test
 	@$(PY) -m ocf_agents.testing.demo
 
 test: $(VENV)/.ready-test
-	$(PY) -m pytest -n $(WORKERS) $(TESTS)
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 check: $(VENV)/.ready-check
 	$(PY) -m ruff check $(SOURCES)
