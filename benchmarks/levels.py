@@ -15,8 +15,8 @@ from ocf_agents.testing.run import Result, execute
 
 RUNS = 21
 FACTOR = 10.0
-"""Of the shell's time, which looks at a connection and asks nobody. Measured: 7.3 on a quiet machine, half of it
-for loading amqp."""
+"""Of the shell's time, which looks at a connection and asks nobody. Measured: 7.3 on a quiet machine,
+half of it for loading amqp."""
 
 SHELL = Path(__file__).with_name("shell_monitor.sh")
 LIBRARY = Path("/usr/lib/ocf/lib/heartbeat/ocf-shellfuncs")
