@@ -14,6 +14,7 @@ from ocf_agents.guard.store import StoreError
 from ocf_agents.ocf.agent import Call
 from ocf_agents.ocf.errors import BadArguments
 from ocf_agents.ocf.patience import Impatient, wait_for
+from ocf_agents.openstack import near
 from ocf_agents.openstack.cloud import Cloud, CloudSettings
 from ocf_agents.openstack.failure import Failure
 from ocf_agents.openstack.rows import Census, ComputeRows
@@ -110,10 +111,9 @@ def _try_cloud(service: GuardedService, call: Call, host: str) -> None:
 
 def missing(host: str, census: Census) -> str:
     """What a name without a row may mean: a first start has none yet; the match is exact."""
-    short = host.partition(".")[0].lower()
-    near = sorted(other for other in census.others if other.partition(".")[0].lower() == short)
-    if near:
-        return f"Nova has no row for host {host}, but for {', '.join(near[:3])}: set the parameter host"
+    alike = near.misses(host, census.others)
+    if alike:
+        return f"Nova has no row for host {host}, but for {', '.join(alike[:3])}: set the parameter host"
     return f"Nova has no row for host {host}: right before its first start, else set the parameter host"
 
 

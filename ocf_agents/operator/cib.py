@@ -13,7 +13,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from ocf_agents.ocf.errors import BadParameter
-from ocf_agents.ocf.parameters import Duration, Parameter
+from ocf_agents.ocf.parameters import TRUE_WORDS, Duration, Parameter
 
 Element = ElementTree.Element
 _TIME = Parameter("time", Duration)
@@ -64,7 +64,7 @@ class Cluster:
 
 def is_true(text: str | None) -> bool:
     """As Pacemaker reads a boolean."""
-    return (text or "").strip().lower() in ("true", "on", "yes", "y", "1")
+    return (text or "").strip().lower() in TRUE_WORDS
 
 
 def parse(text: str) -> Cluster:

@@ -15,7 +15,7 @@ from ocf_agents.guard.store import StoreError
 from ocf_agents.guard.verdict import Policy
 from ocf_agents.ocf.errors import OcfError
 from ocf_agents.ocf.patience import Impatient, wait_for
-from ocf_agents.operator import near
+from ocf_agents.openstack import near
 from ocf_agents.operator.finding import Target
 from ocf_agents.operator.resource import LOOKING, Resource
 from ocf_agents.operator.trouble import DONE, NOT_FOUND, UNUSABLE, BadInput

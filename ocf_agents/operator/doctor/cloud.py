@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ocf_agents.openstack import near
 from ocf_agents.openstack.failure import Failure
 from ocf_agents.openstack.rows import UUID_IDS
 from ocf_agents.openstack.survey import Survey, survey
-from ocf_agents.operator import near
 from ocf_agents.operator.doctor.finding import Finding, ok, problem, warning
 from ocf_agents.operator.resource import Resource, settings_of
 from ocf_agents.operator.texts import clean, lasting
