@@ -6,8 +6,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+from benchmarks.installed import compile_all, install
 from benchmarks.table import Measure, report
 from ocf_agents.testing.node import Node
 from ocf_agents.testing.run import execute
@@ -16,9 +18,8 @@ RUNS = 41
 FACTORS = {"monitor": 2.0, "probe": 2.0, "meta-data": 1.6}
 """Of a bare interpreter's median."""
 
-LEAD = 1.5
-"""How often an agent on ocf.py of resource-agents must take our time, whatever the machine. Two is the aim:
-on a quiet machine meta-data is at 1.8, a monitor at 2.0."""
+LEAD = 2.0
+"""How many times our time an agent on ocf.py of resource-agents must take."""
 
 MEMORY_FACTOR = 1.5
 AGENTS = Path("/usr/lib/ocf/resource.d")
@@ -50,7 +51,10 @@ def interpreter(agent: Path) -> str:
 
 
 def bench(agent: Path, directory: Path) -> list[str]:
-    """Measure, print, and name what is past its bound."""
+    """Measure, print, and name what is past its bound: of the agent as a package installs it."""
+    python = interpreter(agent)
+    agent = install(directory / "installed", python)
+    compile_all(directory / "installed", python)
     node = Node(directory, agent, NO_CLOUD, disable_on_stop="false", enable_on_start="false")
     try:
         started = node.run("start", timeout=60.0)
@@ -67,13 +71,13 @@ def _bench(agent: Path, node: Node) -> list[str]:
     measures = {name: Measure(name) for name in ("python3 -c pass", *FACTORS)}
     names = [f"{peer} {action}" for peer in ("stub", *peers) for action in ASKED]
     measures.update({name: Measure(name) for name in names})
-    for turn in range(RUNS + 1):
+    for name in measures:  # this warms the caches, too
+        result = execute(_command(name, python, agent), _environ(node, name), 30.0)
+        if name in FACTORS and result.code != 0:
+            return [f"{name}: exit code {result.code}: {result.reason}"]
+    for _ in range(RUNS):
         for name, measure in measures.items():
-            result = execute(_command(name, python, agent), _environ(node, name), 30.0)
-            if name in FACTORS and result.code != 0:
-                return [f"{name}: exit code {result.code}: {result.reason}"]
-            if turn:  # the first run warms the caches
-                measure.seconds.append(result.seconds)
+            measure.seconds.append(seconds(_command(name, python, agent), _environ(node, name)))
     return [
         *_judge(python, measures),
         *_missing(peers),
@@ -83,6 +87,21 @@ def _bench(agent: Path, node: Node) -> list[str]:
 
 
 ASKED = ("monitor", "meta-data")
+
+
+def seconds(command: list[str], environ: dict[str, str]) -> float:
+    """Of the process alone: nobody reads what it says, and it is spawned without a copy of this one."""
+    begin = time.perf_counter()
+    subprocess.run(
+        command,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+        close_fds=False,
+    )
+    return time.perf_counter() - begin
 
 
 def _command(name: str, python: str, agent: Path) -> list[str]:
@@ -107,7 +126,7 @@ def _judge(python: str, measures: dict[str, Measure]) -> list[str]:
         if rival:
             measures[name].bound = min(factor * bare, rival.median / LEAD)
             measures[f"stub {name}"].bound = rival.median / LEAD
-    title = f"nova-compute (monitor, probe, meta-data) as whole processes, {python}"
+    title = f"nova-compute, installed (monitor, probe, meta-data), as whole processes, {python}"
     failures = report(title, list(measures.values()))
     print(f"  Bounds: {FACTORS} of a bare interpreter, and 1/{LEAD:g} of an agent on ocf.py")
     for name in ASKED:

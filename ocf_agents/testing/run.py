@@ -20,7 +20,6 @@ UMASK = 0o026
 REASON_PREFIX = "ocf-exit-reason:"
 REASON_LENGTH = 128
 DEFAULT_TIMEOUT = 60.0
-POLL_SECONDS = 0.005
 CHUNK = 65536
 EXECUTOR_ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -165,24 +164,25 @@ def exit_reason(stderr: str) -> str | None:
 
 
 class _Pipes:
-    """Both outputs of a process, read without ever waiting for their end."""
+    """Both outputs of a process, read without ever waiting for their end: only for the process."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
         assert process.stderr is not None
         self._streams: tuple[IO[bytes], IO[bytes]] = (process.stdout, process.stderr)
         self._parts: dict[int, list[bytes]] = {stream.fileno(): [] for stream in self._streams}
+        self._process = os.pidfd_open(process.pid)
         self._selector = selectors.DefaultSelector()
+        self._selector.register(self._process, selectors.EVENT_READ)
         for stream in self._streams:
             os.set_blocking(stream.fileno(), False)
             self._selector.register(stream, selectors.EVENT_READ)
 
     def read(self, seconds: float) -> None:
-        """Read what comes within `seconds`; return at the first data."""
-        if not self._selector.get_map():
-            time.sleep(seconds)
-            return
+        """Read what comes within `seconds`; return at the first data, and when the process ends."""
         for key, _ in self._selector.select(seconds):
+            if key.fd == self._process:
+                continue
             data = os.read(key.fd, CHUNK)
             if data:
                 self._parts[key.fd].append(data)
@@ -190,7 +190,7 @@ class _Pipes:
                 self._selector.unregister(key.fileobj)
 
     def drain(self) -> None:
-        """Read what is there now."""
+        """Read what is there now, and close."""
         for descriptor, parts in self._parts.items():
             try:
                 while data := os.read(descriptor, CHUNK):
@@ -198,6 +198,7 @@ class _Pipes:
             except BlockingIOError:
                 pass
         self._selector.close()
+        os.close(self._process)
 
     def texts(self) -> tuple[str, str]:
         """What was written to stdout and to stderr."""
@@ -207,9 +208,10 @@ class _Pipes:
 
 def _await_end(process: subprocess.Popen[bytes], pipes: _Pipes, end: float) -> bool:
     while process.poll() is None:
-        if time.monotonic() >= end:
+        left = end - time.monotonic()
+        if left <= 0:
             return False
-        pipes.read(POLL_SECONDS)
+        pipes.read(left)
     return True
 
 

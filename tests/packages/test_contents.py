@@ -96,7 +96,8 @@ def test_the_library_holds_every_module_of_the_source(release: Release, kind: st
     folder = SOURCE / "ocf_agents"
     sources = [*folder.rglob("*.py"), *folder.glob("cli/templates/*.txt"), folder / "py.typed"]
     modules = {str(path.relative_to(folder)) for path in sources}
-    assert {name for name in files if not name.endswith(".pyc")} == modules
+    (bundle,) = (name for name in files if name.startswith("bundle.cpython-"))
+    assert {name for name in files if not name.endswith(".pyc")} == {*modules, bundle}
     assert {entry.mode & 0o777 for entry in files.values()} == {0o644}
 
 
@@ -120,6 +121,23 @@ def test_the_rpm_has_bytecode_that_belongs_to_its_modules(release: Release, tmp_
         flags, mtime, size = struct.unpack("<III", head[4:])
         assert flags == 0, "a pyc that is checked by its source's hash makes each monitor read the source"
         assert (mtime, size) == (int(module.stat().st_mtime), module.stat().st_size), module
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_bundle_knows_the_modules_as_they_are_packed(release: Release, kind: str, tmp_path: Path) -> None:
+    """A module of another time than the bundle's would be loaded from its file for ever."""
+    if kind == "deb":
+        run("dpkg-deb", "-x", release.deb("python3-ocf-agents"), tmp_path)
+    else:
+        unpack(release.rpm("python3-ocf-agents"), tmp_path)
+    place = tmp_path / MODULES
+    script = (
+        "import sys; sys.path.append(sys.argv[1]); from ocf_agents.bundle import Bundle\n"
+        "bundle = Bundle(sys.argv[2])\n"
+        "print(*(name for name in bundle.names if bundle.find_spec(name) is None))"
+    )
+    asked = run("/usr/bin/python3", "-IS", "-c", script, place.parent, str(place))
+    assert asked.stdout == "\n"
 
 
 @pytest.mark.parametrize("kind", KINDS)
