@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ocf_agents.service.proc import ProcessId, ProcTable
 
 SUBJECT = "bus"
+AGAIN = "answers over the message bus again"
 EXCHANGE = "nova"
 SPARE = 1.0
 """Seconds of the action's time for all but the question."""

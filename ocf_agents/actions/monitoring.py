@@ -18,10 +18,22 @@ from ocf_agents.service.proc import ProcTable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from ocf_agents.actions.guarded import GuardedService
     from ocf_agents.ocf.agent import Call
     from ocf_agents.service.proc import ProcessId
     from ocf_agents.service.supervisor import Status
+
+    class Level(Protocol):
+        """A module that looks further than /proc. `AGAIN`: what is said when all is well again."""
+
+        SUBJECT: str
+        AGAIN: str
+
+        def look(
+            self, service: GuardedService, call: Call, notes: Notes, table: ProcTable, process: ProcessId, /
+        ) -> Health: ...
 
 
 def check(service: GuardedService, call: Call, status: Status) -> None:
@@ -36,9 +48,13 @@ def check(service: GuardedService, call: Call, status: Status) -> None:
     if status.is_traced:
         found.append(Health(DEGRADED, f"{name} is held by a debugger (process {process.pid})"))
     elif call.environment.check_level >= 10 and found[0].status != DOWN:
-        found.append(_look_at_bus(service, call, notes, table, process))
+        from ocf_agents.actions import bus
+
+        found.append(_ask(bus, service, call, notes, table, process))
         if call.environment.check_level >= 20 and found[1].status != DOWN:
-            found.append(_look_at_row(service, call, notes, table, process))
+            from ocf_agents.actions import row
+
+            found.append(_ask(row, service, call, notes, table, process))
     notes.save()
     for health in sorted(found, key=lambda health: health.status != DOWN):
         health.require()
@@ -58,23 +74,11 @@ def look_at_progress(notes: Notes, table: ProcTable, process: ProcessId, timeout
     return Health(UP if progress.has_moved(before, samples) else UNKNOWN)
 
 
-def _look_at_bus(
-    service: GuardedService, call: Call, notes: Notes, table: ProcTable, process: ProcessId
+def _ask(
+    level: Level, service: GuardedService, call: Call, notes: Notes, table: ProcTable, process: ProcessId
 ) -> Health:
-    from ocf_agents.actions import bus
-
-    health = bus.look(service, call, notes, table, process)
-    tell_change(call.log, notes, bus.SUBJECT, health, f"{service.agent} answers over the message bus again")
-    return health
-
-
-def _look_at_row(
-    service: GuardedService, call: Call, notes: Notes, table: ProcTable, process: ProcessId
-) -> Health:
-    from ocf_agents.actions import row
-
-    health = row.look(service, call, notes, table, process)
-    tell_change(call.log, notes, row.SUBJECT, health, f"{service.agent} is up in the cloud again")
+    health = level.look(service, call, notes, table, process)
+    tell_change(call.log, notes, level.SUBJECT, health, f"{service.agent} {level.AGAIN}")
     return health
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ocf_agents.service.proc import ProcessId, ProcTable
 
 SUBJECT = "row"
+AGAIN = "is up in the cloud again"
 SPARE = 1.0
 """Seconds of the action's time for all but the request."""
 REPORTS = 3
