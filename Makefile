@@ -33,7 +33,7 @@ help:
 	@echo 'make clean     remove what was made here'
 
 demo: $(VENV)/.ready-test
-	@$(PY) -m ocf_agents.testing.demo
+	@$(PY) -m ocf_agents.cli.main demo
 
 test: $(VENV)/.ready-test
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal $(TESTS)

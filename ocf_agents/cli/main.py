@@ -32,6 +32,7 @@ COMMANDS = (
     "run",
     "adopt",
     "install",
+    "demo",
     "check",
     "new",
 )
@@ -111,7 +112,7 @@ def main() -> None:
 
     \b
       0  done, or nothing is wrong
-      1  doctor has found a problem
+      1  doctor has found a problem, or the demo was not as told
       2  the command line is wrong
       3  no such resource, host, agent or history
       4  the cloud, the record or the cluster could not be read, or refused

@@ -45,7 +45,11 @@ def of_agent(name: str, roots: Sequence[str] | None = None) -> list[Installation
 
 def missing(path: str, modules: Sequence[str]) -> list[str]:
     """Which modules the agent's own interpreter does not find. Raises CannotAsk."""
-    interpreter = _interpreter(path)
+    return missing_for(_interpreter(path), modules)
+
+
+def missing_for(interpreter: str, modules: Sequence[str]) -> list[str]:
+    """Which modules an interpreter does not find when it runs as an agent's does. Raises CannotAsk."""
     try:
         done = subprocess.run(
             [interpreter, "-I", "-c", ASK, *modules],

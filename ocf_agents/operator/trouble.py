@@ -15,7 +15,7 @@ INTERRUPTED = 130
 
 MEANINGS = {
     DONE: "done, or nothing is wrong",
-    WRONG: "doctor has found a problem",
+    WRONG: "doctor has found a problem, or demo did not come out as told",
     USAGE: "the command line is wrong: an option, a name, a value",
     NOT_FOUND: "there is no such resource, host, agent or history",
     UNUSABLE: "the cloud, the record or the cluster could not be read, or refused",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator's story, told as it happens: `python3 -m ocf_agents.testing.demo`.
+"""The operator's story, told as it happens: what `ocf-agents demo` and `make demo` show.
 
 The agent is the real one, run as Pacemaker runs it, in real processes; the cloud is the embedded
-compute API; the daemon is a stand-in. Every claim is checked: the exit code is 0 only if the story
-comes out as told. It needs no root and leaves nothing behind.
+compute API; the daemon is a stand-in. Every claim is checked. It needs no root and no network, and leaves
+nothing behind.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Callable
@@ -25,7 +25,6 @@ from ocf_agents.testing.compute_api import ComputeApi, faults
 from ocf_agents.testing.node import Node, wait_for
 from ocf_agents.testing.run import Result
 
-AGENT = Path(__file__).resolve().parents[2] / "heartbeat" / "nova-compute"
 HOST = "cmp-7"
 MARKER = f"ocf-agents disabled: resource=nova-compute host={HOST} "
 WORDS = "RAM swap, ticket 4711"
@@ -37,6 +36,10 @@ TIMEOUTS = {"start": 240.0, "stop": 240.0, "monitor": 30.0}
 
 class Broken(Exception):
     """Something did not come out as told."""
+
+
+class Unsuitable(Exception):
+    """This machine has no place for the story; one line says why, and what to do."""
 
 
 class Teller:
@@ -303,15 +306,26 @@ class Story:
         self.api_dies()
 
 
-def tell_in(directory: Path) -> int:
-    """Tell the story in a directory; 0 if it came out as told."""
+def tell(agent: Path) -> bool:
+    """Tell the story of an agent's file; True if it came out as told. Raises Unsuitable, KeyboardInterrupt."""
+    with _interruptible(), tempfile.TemporaryDirectory(prefix="ocf-agents-demo-") as directory:
+        if os.statvfs(directory).f_flag & os.ST_NOEXEC:
+            raise Unsuitable(f"{directory}: no program may run there (noexec): set TMPDIR to another place")
+        return tell_in(Path(directory), agent)
+
+
+def tell_in(directory: Path, agent: Path) -> bool:
+    """Tell it in a directory that is empty."""
     with ComputeApi(rpc_timeout=RPC_TIMEOUT) as api:
-        node = Node(directory, AGENT, api.credentials(), HOST, **PARAMETERS)
+        try:
+            node = Node(directory, agent, api.credentials(), HOST, **PARAMETERS)
+        except ValueError as error:  # the interpreter's path
+            raise Unsuitable(str(error)) from None
         row = api.add(HOST, alive=False)
         api.follow(row, node.is_alive, first_report=0.5)
         teller = Teller(api)
         teller.line(
-            "The agent is heartbeat/nova-compute, run as Pacemaker runs it. The cloud is a small one inside"
+            "The agent nova-compute is the real one, run as Pacemaker runs it. The cloud is a small one inside"
             f" this program, the daemon a stand-in. Nova waits {RPC_TIMEOUT:.0f} s for a dead compute here,"
             " not a minute; the first report of a new one comes after half a second, and a request is"
             " watched for seconds, not 5 minutes."
@@ -324,12 +338,12 @@ def tell_in(directory: Path) -> int:
             teller.line("")
             teller.line(f"The story broke: not so that {broken}.")
             tell_log(node, teller)
-            return 1
+            return False
         finally:
             node.clean_up()
         teller.line("")
         teller.line(f"All as told, in {time.monotonic() - begin:.0f} s. Nothing is left behind.")
-        return 0
+        return True
 
 
 def tell_log(node: Node, teller: Teller) -> None:
@@ -340,28 +354,19 @@ def tell_log(node: Node, teller: Teller) -> None:
                 teller.line(line, 2)
 
 
-def main(arguments: Sequence[str] = ()) -> int:
-    """Tell the story from the command line."""
-    if arguments:
-        print(__doc__)
-        return 2
-    if not AGENT.exists():
-        print(f"The demo runs from a source tree: there is no {AGENT}.", file=sys.stderr)
-        return 1
-    for number in (signal.SIGTERM, signal.SIGINT):  # also where a shell started it with SIGINT ignored
-        signal.signal(number, _interrupt)
-    os.umask(0o022)
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM and SIGINT raise KeyboardInterrupt, also where a shell started it with SIGINT ignored."""
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, _interrupt) for number in numbers]
+    umask = os.umask(0o022)
     try:
-        with tempfile.TemporaryDirectory(prefix="ocf-agents-demo-") as directory:
-            return tell_in(Path(directory))
-    except KeyboardInterrupt:
-        print("\nInterrupted; nothing is left behind.", file=sys.stderr)
-        return 130
+        yield
+    finally:
+        os.umask(umask)
+        for number, handler in zip(numbers, before):
+            signal.signal(number, handler)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))

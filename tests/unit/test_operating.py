@@ -51,7 +51,7 @@ def test_each_hint_for_a_code_of_the_api_is_told(code: int) -> None:
 
 @pytest.mark.parametrize("code", sorted(MEANINGS))
 def test_each_exit_code_has_its_meaning(code: int) -> None:
-    meaning = MEANINGS[code].replace("doctor", "`doctor`")
+    meaning = re.sub(r"\b(doctor|demo)\b", r"`\1`", MEANINGS[code])
     assert f"| {code} | {meaning} |" in PAGE
 
 

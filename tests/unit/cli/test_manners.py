@@ -54,6 +54,7 @@ def test_all_commands_are_there() -> None:
         "describe",
         "run",
         "adopt",
+        "demo",
         "new",
     }
     assert wanted <= set(COMMANDS)
@@ -66,7 +67,7 @@ def test_each_command_explains_itself(name: str) -> None:
     assert "Usage: ocf-agents " + name in done.stdout
 
 
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"new", "check", "install"}))
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"new", "check", "install", "demo"}))
 def test_each_command_speaks_json(name: str) -> None:
     found = main.get_command(click.Context(main), name)
     assert found is not None

@@ -28,32 +28,36 @@ def api() -> Iterator[ComputeApi]:
 
 
 def test_a_story_that_does_not_come_out_ends_with_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An agent that always says yes and does nothing."""
     agent = tmp_path / "nova-compute"
     agent.write_text(IDLE_AGENT)
-    monkeypatch.setattr(demo, "AGENT", agent)
     (tmp_path / "host").mkdir()
-    assert demo.tell_in(tmp_path / "host") == 1
+    assert not demo.tell_in(tmp_path / "host", agent)
     shown = capsys.readouterr().out
     assert "The story broke" in shown
     assert "All as told" not in shown
 
 
-def test_a_missing_agent_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(demo, "AGENT", tmp_path / "nova-compute")
-    assert demo.main() == 1
-    assert str(tmp_path / "nova-compute") in capsys.readouterr().err
+def test_a_place_where_no_program_may_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where /tmp is mounted noexec."""
+    real = os.statvfs(tmp_path)
+    fields = [getattr(real, name) for name in ("f_bsize", "f_frsize", "f_blocks", "f_bfree", "f_bavail")]
+    fields += [real.f_files, real.f_ffree, real.f_favail, real.f_flag | os.ST_NOEXEC, real.f_namemax]
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result(fields))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    with pytest.raises(demo.Unsuitable, match="set TMPDIR to another place"):
+        demo.tell(tmp_path / "nova-compute")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_demo_leaves_nothing_behind(tmp_path: Path, number: int) -> None:
     environ = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])}
     with subprocess.Popen(
-        [sys.executable, "-m", "ocf_agents.testing.demo"],
+        [sys.executable, "-m", "ocf_agents.cli.main", "demo"],
         env=environ,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
