@@ -82,11 +82,16 @@ def _check_records(service: GuardedService, call: Call) -> None:
 
 def _check_cloud(call: Call) -> None:
     """The cloud's configuration is read as a request would read it; nothing is sent."""
-    cloud = Cloud(CloudSettings.from_values(call.values), call.values["api_timeout"])
+    settings = CloudSettings.from_values(call.values)
+    strays = settings.file.strays() if settings.file else []
+    for line in strays:
+        call.log.warning(line)
+    cloud = Cloud(settings, call.values["api_timeout"])
     try:
         cloud.open()
     except Failure as failure:
-        raise BadArguments(cloud.redact(failure.text)) from None
+        # the slips first, for they may be the cause and a reason is cut
+        raise BadArguments("; ".join([*strays, cloud.redact(failure.text)])) from None
 
 
 def _try_cloud(service: GuardedService, call: Call, host: str) -> None:

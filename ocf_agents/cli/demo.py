@@ -30,8 +30,8 @@ def demo() -> int:
 
     A start, a planned stop, an operator's disable through a crash, a disable that comes late, an API that is
     dead: told as it happens, each claim checked, in less than a minute. It needs no root, no network, no
-    cluster and no cloud, touches nothing of this host, and leaves nothing behind. The exit code is 0 if all came out as
-    told, else 1.
+    cluster and no cloud, touches nothing of this host, and leaves nothing behind. The exit code is 0 if all
+    came out as told, else 1.
     """
     _require_libraries()
     try:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import click
 
 from ocf_agents.cli.shared import options, screen
-from ocf_agents.operator import cluster, finding, look
+from ocf_agents.operator import cluster, finding, look, status
 from ocf_agents.operator import explain as told
+from ocf_agents.operator.trouble import UNUSABLE
 
 
 @click.command()
@@ -24,9 +25,10 @@ def explain(
     """
     wanted = options.wanted(resource, None, cloud, parameters, agent)
     with screen.waiting("asking the cluster and the cloud"):
-        looks = [look.look(target) for target in finding.targets(wanted, cluster.read())]
+        targets, lost = finding.all_targets(wanted, cluster.read())
+        looks = [look.look(target) for target in targets]
     if is_json:
-        screen.say_json({"resources": [told.as_json(one) for one in looks]})
+        screen.say_json({"resources": [*map(told.as_json, looks), *map(status.hostless_json, lost)]})
     else:
-        screen.say_sections([told.section(one) for one in looks])
-    return look.code_of(looks)
+        screen.say_sections([*map(told.section, looks), *map(status.hostless_section, lost)])
+    return UNUSABLE if lost else look.code_of(looks)

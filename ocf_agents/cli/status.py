@@ -9,7 +9,7 @@ from ocf_agents.cli.shared import options, screen
 from ocf_agents.operator import cluster, finding, look, past
 from ocf_agents.operator import status as told
 from ocf_agents.operator.look import Look
-from ocf_agents.operator.trouble import Trouble
+from ocf_agents.operator.trouble import UNUSABLE, Trouble
 
 
 @click.command()
@@ -32,13 +32,15 @@ def status(
     """
     wanted = options.wanted(resource, host, cloud, parameters, agent)
     with screen.waiting("asking the cluster and the cloud"):
-        targets = finding.targets(wanted, cluster.read())
+        targets, lost = finding.all_targets(wanted, cluster.read())
         looks = [look.look(target) for target in targets]
     if is_json:
-        screen.say_json({"resources": [told.as_json(one, first_read(one)) for one in looks]})
+        objects = [told.as_json(one, first_read(one)) for one in looks]
+        screen.say_json({"resources": [*objects, *map(told.hostless_json, lost)]})
     else:
-        screen.say_sections([told.section(one, first_read(one)) for one in looks])
-    return look.code_of(looks)
+        sections = [told.section(one, first_read(one)) for one in looks]
+        screen.say_sections([*sections, *map(told.hostless_section, lost)])
+    return UNUSABLE if lost else look.code_of(looks)
 
 
 def first_read(one: Look) -> str:

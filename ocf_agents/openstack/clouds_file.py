@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ocf_agents.openstack.failure import Failure
+from ocf_agents.openstack.stray_keys import stray
 from ocf_agents.openstack.text_file import read_text
 
 SECRETS = ("password", "application_credential_secret", "token", "passcode", "client_secret")
@@ -45,6 +46,13 @@ class CloudsFile:
     def contents(self) -> list[dict[str, Any]]:
         """What the files say. Raises Failure for one that cannot be read or parsed."""
         return [read_yaml(path) for path in [self.path] + [self.secure] * os.path.lexists(self.secure)]
+
+    def strays(self) -> list[str]:
+        """Keys that nobody reads and that look like slips, one line each; none where the files are bad."""
+        try:
+            return [f"{line} ({self.path})" for line in stray(self.contents(), self.cloud)]
+        except Failure:
+            return []
 
     def check(self, clouds: Mapping[str, Any], region_name: str | None) -> None:
         """Refuse an entry that cannot be right, among the clouds of both files; with several regions

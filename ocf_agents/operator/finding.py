@@ -49,6 +49,14 @@ class Target:
         return self.resource.name if self.resource else self.host
 
 
+@dataclass(frozen=True)
+class Hostless:
+    """A resource of this host whose name in the cloud cannot be found out; `text` says why."""
+
+    resource: Resource
+    text: str
+
+
 def here(wanted: Wanted, source: cluster.Source) -> list[Resource]:
     """All guarded resources of this host, with the command line's parameters over their own.
 
@@ -65,20 +73,44 @@ def here(wanted: Wanted, source: cluster.Source) -> list[Resource]:
 
 def targets(wanted: Wanted, source: cluster.Source) -> list[Target]:
     """What a command is about. Raises NotFound, BadInput, Unusable."""
+    found, lost = all_targets(wanted, source)
+    if lost:
+        raise Unusable(lost[0].text)
+    return found
+
+
+def all_targets(wanted: Wanted, source: cluster.Source) -> tuple[list[Target], list[Hostless]]:
+    """What a command is about that tells of each, also where one cannot be found out.
+
+    Raises NotFound, BadInput; Unusable where that is so of all of them.
+    """
     resources = here(wanted, source)
     if wanted.name is not None:
         resources = named(wanted.name, resources, source)
-    if wanted.host is None:
-        if not resources:
-            raise NotFound(nothing_here(source))
-        return [Target(one.host(), one, one) for one in resources]
-    local = [one for one in resources if _host_or_none(one) == wanted.host]
+    if wanted.host is not None:
+        return _of_host(wanted, wanted.host, resources), []
+    if not resources:
+        raise NotFound(nothing_here(source))
+    found, lost = [], []
+    for one in resources:
+        try:
+            found.append(Target(one.host(), one, one))
+        except Unusable as error:
+            lost.append(Hostless(one, error.text))
+    if not found:
+        raise Unusable(lost[0].text)
+    return found, lost
+
+
+def _of_host(wanted: Wanted, host: str, resources: Sequence[Resource]) -> list[Target]:
+    """The resources here that are for a host; else its row alone."""
+    local = [one for one in resources if _host_or_none(one) == host]
     if local:
-        return [Target(wanted.host, one, one) for one in local]
+        return [Target(host, one, one) for one in local]
     if wanted.name is not None:
-        raise NotFound(f"{wanted.name} of this machine is not for host {wanted.host}: leave the name out")
+        raise NotFound(f"{wanted.name} of this machine is not for host {host}: leave the name out")
     via = resources[0] if resources else blank(wanted)
-    return [Target(wanted.host, via)]
+    return [Target(host, via)]
 
 
 def one_target(wanted: Wanted, source: cluster.Source) -> Target:

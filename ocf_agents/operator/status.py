@@ -10,6 +10,7 @@ from ocf_agents.guard.reading import TO_WAIT
 from ocf_agents.guard.record import DISABLED, ENABLED, Attempt, Record
 from ocf_agents.operator import author, forecast
 from ocf_agents.operator.author import Author
+from ocf_agents.operator.finding import Hostless
 from ocf_agents.operator.look import Look, Service
 from ocf_agents.operator.page import BAD, GOOD, ODD, PLAIN, Fact, Section
 from ocf_agents.operator.texts import clean, lasting, since
@@ -35,6 +36,22 @@ def as_json(look: Look, first_read: str = "") -> dict[str, Any]:
         "disabled_by": None if who is None else _author_json(who, first_read),
         "record": record_json(look),
         "next_start": _next_start_json(look),
+    }
+
+
+def hostless_section(lost: Hostless) -> Section:
+    """One whose host cannot be found out."""
+    return Section(clean(lost.resource.name), [Fact("host", clean(lost.text), BAD)])
+
+
+def hostless_json(lost: Hostless) -> dict[str, Any]:
+    """The same for programs: the keys of all others, and the trouble."""
+    unknown = dict.fromkeys(("host", "service", "row", "disabled_by", "record", "next_start"))
+    return {
+        **unknown,
+        "resource": lost.resource.name,
+        "source": lost.resource.source,
+        "trouble": lost.text,
     }
 
 

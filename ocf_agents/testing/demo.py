@@ -307,7 +307,10 @@ class Story:
 
 
 def tell(agent: Path) -> bool:
-    """Tell the story of an agent's file; True if it came out as told. Raises Unsuitable, KeyboardInterrupt."""
+    """Tell the story of an agent's file; True if it came out as told.
+
+    Raises Unsuitable; KeyboardInterrupt also for SIGTERM.
+    """
     with _interruptible(), tempfile.TemporaryDirectory(prefix="ocf-agents-demo-") as directory:
         if os.statvfs(directory).f_flag & os.ST_NOEXEC:
             raise Unsuitable(f"{directory}: no program may run there (noexec): set TMPDIR to another place")
@@ -325,9 +328,10 @@ def tell_in(directory: Path, agent: Path) -> bool:
         api.follow(row, node.is_alive, first_report=0.5)
         teller = Teller(api)
         teller.line(
-            "The agent nova-compute is the real one, run as Pacemaker runs it. The cloud is a small one inside"
-            f" this program, the daemon a stand-in. Nova waits {RPC_TIMEOUT:.0f} s for a dead compute here,"
-            " not a minute; the first report of a new one comes after half a second, and a request is"
+            "The agent nova-compute is the real one, run as Pacemaker runs it. The cloud is a small one"
+            " inside this program, the daemon a stand-in. Nova waits here"
+            f" {RPC_TIMEOUT:.0f} s for a dead compute, not a minute; the first"
+            " report of a new one comes after half a second, and a request is"
             " watched for seconds, not 5 minutes."
         )
         begin = time.monotonic()

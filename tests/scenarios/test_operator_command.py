@@ -360,6 +360,29 @@ def test_a_renamed_resource_adopts_its_old_marker_only_when_that_is_named(
     assert not row.disabled
 
 
+@pytest.mark.parametrize("command", ["status", "explain"])
+def test_a_resource_whose_host_is_not_known_does_not_hide_the_others(
+    operator: Operator, node: Node, tmp_path: Path, command: str
+) -> None:
+    started(node)
+    bad = tmp_path / "bad.conf"
+    bad.write_text("[DEFAULT\n")
+    other = (
+        '<primitive id="other" class="ocf" provider="heartbeat" type="nova-compute">'
+        f'<instance_attributes id="o"><nvpair id="oc" name="config" value="{bad}"/></instance_attributes>'
+        "</primitive></resources>"
+    )
+    operator.cib.write_text(operator.cib.read_text().replace("</resources>", other))
+    text = operator.types(command, code=4)
+    assert "nova-compute on cmp-7" in text
+    assert text.splitlines()[-2] == "other"
+    assert str(bad) in text.splitlines()[-1]
+    seen, lost = operator.gets(command, code=4)["resources"]
+    assert (seen["resource"], seen["host"]) == ("nova-compute", "cmp-7")
+    assert (lost["resource"], lost["host"], lost["row"]) == ("other", None, None)
+    assert str(bad) in lost["trouble"]
+
+
 def test_the_doctor_finds_what_was_prepared(operator: Operator, node: Node, cloud: ComputeApi) -> None:
     started(node)
     cloud.row("cmp-7").forced_down = True

@@ -177,7 +177,7 @@ def of_state_dir(resource: Resource) -> Iterator[Finding]:
 
 
 def of_clouds_file(settings: CloudSettings) -> Iterator[Finding]:
-    """Who can read the secret."""
+    """Who can read the secret, and which keys are slips."""
     if not settings.cloud:
         return
     path = settings.clouds_file
@@ -191,6 +191,8 @@ def of_clouds_file(settings: CloudSettings) -> Iterator[Finding]:
             yield warning("secret", text, f"chown root: {one} && chmod 0600 {one}")
         else:
             yield ok("secret", f"{one} is closed to others")
+    for line in settings.file.strays() if settings.file else ():
+        yield warning("clouds.yaml", clean(line), "mend that key: as it is, it says nothing to anybody")
 
 
 def of_programs(table: ProcTable | None = None) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -40,6 +41,34 @@ def test_level_10_tells_a_cloud_that_is_not_in_the_file(
     result = resource.run("validate-all", level=10)
     assert result.code == 2
     assert said in (result.reason or "")
+
+
+@pytest.mark.parametrize(
+    ("entry", "code", "said"),
+    [
+        ({"regoin_name": "RegionOne"}, 0, "regoin_name of cloud 'ha' is read by nobody: region_name is"),
+        ({"auth_urll": "x"}, 2, "auth.auth_urll of cloud 'ha' is read by nobody: auth.auth_url is"),
+    ],
+)
+def test_level_10_names_a_key_that_is_a_slip(
+    tmp_path: Path, cloud: ComputeApi, entry: dict[str, str], code: int, said: str
+) -> None:
+    """Where all goes well without it, and beside the failure that it causes."""
+    domains = {"user_domain_name": "Default", "project_domain_name": "Default"}
+    auth = {**cloud.credentials(), **domains}
+    mine = {"auth": {**auth, **entry}} if code else {"auth": auth, **entry}
+    clouds, log = tmp_path / "clouds.yaml", tmp_path / "log"
+    clouds.write_text(json.dumps({"clouds": {"ha": mine}}))
+    parameters = {"cloud": "ha", "clouds_file": clouds, "binary": sys.executable, "user": os.geteuid()}
+    resource = Pacemaker(
+        str(pin(AGENT, tmp_path)),
+        {**parameters, "supervisor": "process", "state_dir": tmp_path / "state", "host": "cmp-7"},
+        environment={"HA_LOGFILE": str(log)},
+    )
+    result = resource.run("validate-all", level=10)
+    assert result.code == code, result
+    assert said in log.read_text()
+    assert (said in result.stderr) == bool(code)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from ocf_agents.guard.store import machine_id
 from ocf_agents.operator import cib, finding
 from ocf_agents.operator.cluster import Source
 from ocf_agents.operator.finding import Wanted
-from ocf_agents.operator.trouble import BadInput, NotFound
+from ocf_agents.operator.trouble import BadInput, NotFound, Unusable
 
 NOWHERE = Source(None, "nothing")
 
@@ -54,6 +54,29 @@ def test_a_resource_by_its_name_or_its_clones(tmp_path: Path, name: str) -> None
 def test_a_name_that_nobody_has_is_answered_with_those_that_are_here(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="here are a, b"):
         names(Wanted("c"), source(tmp_path, "a", "b"))
+
+
+def test_one_whose_host_cannot_be_found_out_hides_no_other(tmp_path: Path) -> None:
+    """Without the parameter host, and with a nova.conf that is none."""
+    (tmp_path / "nova.conf").write_text("[DEFAULT\n")
+    text = (
+        "<cib><configuration><resources>"
+        '<primitive id="lost" class="ocf" provider="heartbeat" type="nova-compute">'
+        f'<instance_attributes id="i"><nvpair id="c" name="config" value="{tmp_path}/nova.conf"/>'
+        f'<nvpair id="s" name="state_dir" value="{tmp_path}"/></instance_attributes></primitive>'
+        '<primitive id="found" class="ocf" provider="heartbeat" type="nova-compute">'
+        '<instance_attributes id="j"><nvpair id="h" name="host" value="cmp-7"/>'
+        f'<nvpair id="t" name="state_dir" value="{tmp_path}"/></instance_attributes></primitive>'
+        "</resources></configuration></cib>"
+    )
+    both = Source(cib.parse(text), "the test", True)
+    found, lost = finding.all_targets(Wanted(), both)
+    assert [(one.name, one.host) for one in found] == [("found", "cmp-7")]
+    assert [(one.resource.name, "nova.conf" in one.text) for one in lost] == [("lost", True)]
+    with pytest.raises(Unusable, match=r"nova\.conf"):
+        finding.targets(Wanted(), both)
+    with pytest.raises(Unusable, match=r"nova\.conf"):
+        finding.all_targets(Wanted("lost"), both)
 
 
 def test_an_instance_of_a_unique_clone_is_known_by_its_record(tmp_path: Path) -> None:

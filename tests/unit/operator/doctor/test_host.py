@@ -69,6 +69,15 @@ def test_who_can_read_the_secret(tmp_path: Path, mode: int, expected: str) -> No
     assert [one.level for one in found] == [expected]
 
 
+def test_a_key_that_is_a_slip_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "clouds.yaml"
+    path.write_text("clouds: {ha: {regoin_name: A}}")
+    path.chmod(0o600)
+    found = list(host.of_clouds_file(CloudSettings(cloud="ha", clouds_file=str(path))))
+    assert [(one.level, one.what) for one in found] == [(OK, "secret"), (WARNING, "clouds.yaml")]
+    assert found[1].text == f"regoin_name of cloud 'ha' is read by nobody: region_name is ({path})"
+
+
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interpreter: str = sys.executable) -> Path:
     folder = tmp_path / "resource.d" / "heartbeat"
     folder.mkdir(parents=True)
