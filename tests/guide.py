@@ -17,7 +17,10 @@ SECTIONS = ("op", "meta", "clone")
 
 @dataclass(frozen=True)
 class Block:
-    """`section`: the heading above. `needs`: what its comment says must be there. `lines`: continued ones joined."""
+    """`section`: the heading above. `needs`: what its comment says must be there.
+
+    `lines`: those that a backslash continues are joined.
+    """
 
     section: str
     needs: tuple[str, ...]
