@@ -31,7 +31,7 @@ EVACUATORS: Mapping[str, str] = {
     "nova-evacuate": "works with fence_compute, which takes a host that is disabled and down for fenced",
 }
 EVACUATION = (
-    "if it must also see hosts that Pacemaker stopped: disable_on_stop=false (README, Limits, Evacuation)"
+    "see Crash, fencing, evacuation in docs/guide.md: what each does beside this agent, and what to configure"
 )
 
 
