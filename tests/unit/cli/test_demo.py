@@ -41,14 +41,8 @@ def run(site: Path) -> subprocess.CompletedProcess[str]:
 
 def borrow(site: Path, *but: str) -> None:
     """The libraries of this interpreter, but those whose names begin so."""
-    import openstack
-
-    library = Path(openstack.__file__).parents[1]
-    places = {
-        library,
-        *(Path(path) for path in sys.path if path.endswith(("site-packages", "dist-packages"))),
-    }
-    for place in places:
+    places = [Path(path) for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    for place in filter(Path.exists, places):
         for path in place.iterdir():
             is_wanted = path.name not in ("ocf_agents", "__pycache__") and not path.name.startswith(
                 but or ("-",)
