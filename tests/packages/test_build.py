@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import runpy
 import tarfile
 import zipfile
 from email.parser import Parser
@@ -52,6 +53,14 @@ def test_all_of_them_say_the_same_version(release: Release) -> None:
         assert run("rpm", "-qp", "--qf", "%{version}-%{release} %{arch}", rpm).stdout.endswith(
             f"{release.version}-1 noarch"
         )
+
+
+def test_the_maintainer_is_whom_the_environment_names_and_else_nobody_real() -> None:
+    maintainer = runpy.run_path(str(SOURCE / "packaging" / "build"))["maintainer"]
+    assert (
+        maintainer({"DEBFULLNAME": "A Packager", "DEBEMAIL": "a@example.org"}) == "A Packager <a@example.org>"
+    )
+    assert maintainer({}).endswith(".invalid>")
 
 
 def test_a_version_before_the_release_sorts_before_it(older: Release) -> None:

@@ -59,6 +59,22 @@ def test_with_what_the_package_depends_on_the_check_gets_as_far_as_the_cloud(who
     assert "/etc/openstack/clouds.yaml" in done.stdout
 
 
+LOOPBACK_UP = """\
+import fcntl, socket, struct
+fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sh14x", b"lo", 1))
+"""
+"""SIOCSIFFLAGS: a new network namespace has nothing but it, and that is down."""
+
+
+def test_the_demo_tells_its_story_for_a_plain_user_without_a_network(whole: Root) -> None:
+    nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+    command = f"/usr/bin/python3 -c '{LOOPBACK_UP}' && cd / && exec {nobody} ocf-agents demo"
+    done = whole.enter("sh", "-c", command, check=False)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.rstrip().endswith("Nothing is left behind.")
+    assert not list(whole.inside("/tmp").glob("ocf-agents*"))
+
+
 def test_the_interpreter_finds_its_bytecode(root: Root) -> None:
     names = [path.name for path in root.inside(BYTECODE).iterdir()]
     assert any(name.startswith("agent.cpython-") for name in names)
