@@ -4,18 +4,24 @@
 A program of its own (`python3 -I keeper.py`), spoken to in JSON lines. It is the subreaper of what it runs:
 a daemon that an agent puts into the background becomes its child, and is known to it whatever session,
 name or environment it has. When its standard input ends, it kills them all; so whatever becomes of a
-check, nothing that it started lives on.
+check, nothing that it started lives on, and nothing of it waits for the end of an action.
 
 Requests, each with an `id` that comes back as `{"id", "answer"}`, and their answers:
 
 - `{"do": "run", "calls": [CALL...], "timeout": s, "kill_after": s or null, "needles": [text...]}`: run
-  these at once. A CALL is `{"argv", "env", "cwd", "user": [uid, gid] or null}`. Answers
-  `{"results": [{"code", "stdout", "stderr", "seconds", "timed_out", "is_open"}...], "seen": [text...]}`.
-  `is_open`: somebody else still had the outputs a moment after the end. `seen`: the needles that were in the
-  arguments of any process below this one meanwhile.
+  these at once. A CALL is `{"argv", "env", "cwd", "user": [uid, gid] or null, "trace": bool}`. Answers
+  `{"results": [{"code", "stdout", "stderr", "seconds", "timed_out", "is_open", "programs"}...],
+  "seen": [text...]}`. `is_open`: somebody else still had the outputs a moment after the end. `programs`: of
+  a traced call the arguments of each program that began, `[[text...]...]`; null where that could not be
+  seen. `seen`: the needles that were in the arguments of any process below this one meanwhile.
 - `{"do": "list"}`: answers the living processes below this one as `[{"pid", "command", "is_root"}...]`.
   `is_root`: its parent is this one, so it was put into the background.
 - `{"do": "signal", "pids": [n...], "number": n}`: a signal to those of them that live below this one.
+- `{"do": "deafen", "pids": [n...]}`: from now on they, and what they begin, get no signal but SIGKILL.
+  Answers true; false where the system does not allow that (ptrace).
+- `{"do": "invite"}`: begin a bystander, a process that has nothing to do with any agent, is not listed and
+  gets no signal from here; answers its pid. `{"do": "dismiss", "pid": n}`: end it; answers whether it had
+  lived until then.
 """
 
 from __future__ import annotations
@@ -24,14 +30,24 @@ import contextlib
 import ctypes
 import json
 import os
+import select
 import selectors
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from typing import IO, Any
+from pathlib import Path
+from typing import IO, Any, Callable
 
+sys.path.insert(0, str(Path(__file__).parents[3]))  # this package, and not another installation of it
+from ocf_agents.testing.conformance import ptrace
+
+del sys.path[0]
+
+TRACER = Path(__file__).with_name("tracer.py")
+BYSTANDER = "/bin/cat"
+"""It ends when its input does, which nobody but this process holds."""
 PR_SET_CHILD_SUBREAPER = 36
 UMASK = 0o026
 """That of Pacemaker's executor."""
@@ -56,9 +72,18 @@ class Run:
         self.streams: dict[int, bytearray] = {}
         self.open: set[int] = set()
         self.error = ""
+        self.trace: int | None = None
+        self.programs = bytearray()
+        argv: list[str] = call["argv"]
+        passed: tuple[int, ...] = ()
+        told: int | None = None
+        if call.get("trace"):
+            self.trace, told = os.pipe()
+            os.set_blocking(self.trace, False)
+            argv, passed = [sys.executable, "-I", str(TRACER), str(told), *argv], (told,)
         try:
             self.process = subprocess.Popen(
-                call["argv"],
+                argv,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -69,10 +94,14 @@ class Run:
                 group=user[1],
                 extra_groups=None if user[0] is None else [],
                 preexec_fn=os.setpgrp,  # noqa: PLW1509 (there is one thread)
+                pass_fds=passed,
             )
         except OSError as error:  # no such interpreter, not executable
             self.error, self.end = str(error), self.begin
             return
+        finally:
+            if told is not None:
+                os.close(told)
         for stream in (self.process.stdout, self.process.stderr):
             assert stream is not None
             os.set_blocking(stream.fileno(), False)
@@ -87,6 +116,10 @@ class Run:
                     if len(self.streams[descriptor]) < LONGEST_OUTPUT:
                         self.streams[descriptor] += data
                 self.open.discard(descriptor)
+        if self.trace is not None:
+            with contextlib.suppress(BlockingIOError):
+                while data := os.read(self.trace, CHUNK):
+                    self.programs += data
 
     def kill(self) -> None:
         """SIGKILL to the group."""
@@ -105,9 +138,18 @@ class Run:
             "seconds": self.end - self.begin,
             "timed_out": self.timed_out,
             "is_open": bool(self.open),
+            "programs": self.began(),
         }
 
+    def began(self) -> list[list[str]] | None:
+        """The arguments of each program; None where the system did not let us see them."""
+        lines = bytes(self.programs).splitlines()
+        found = [json.loads(line) for line in lines if line.endswith((b"]", b"null"))]
+        return None if self.trace is None or None in found else found
+
     def close(self) -> None:
+        if self.trace is not None:
+            os.close(self.trace)
         if self.process is None:
             return
         for stream in (self.process.stdout, self.process.stderr):
@@ -134,12 +176,17 @@ def perform(request: dict[str, Any]) -> dict[str, Any]:
                 run.kill()
             elif kill_after is not None and now >= begin + kill_after:
                 run.kill()
+        if is_alone():
+            raise SystemExit(1)
         time.sleep(POLL_SECONDS)
     seen.update(look_for(needles))
     await_closed(runs)
     results = [run.result() for run in runs]
     for run in runs:
         run.close()
+        for words in run.began() or []:
+            line = " ".join(words).encode("utf-8", "surrogateescape")
+            seen.update(needle for needle in needles if needle in line)
     return {"results": results, "seen": sorted(needle.decode("utf-8", "surrogateescape") for needle in seen)}
 
 
@@ -154,6 +201,13 @@ def await_closed(runs: list[Run]) -> None:
         time.sleep(POLL_SECONDS)
 
 
+def is_alone() -> bool:
+    """True when who asks has ended: nobody holds the other end of the input."""
+    poller = select.poll()
+    poller.register(0, 0)
+    return bool(poller.poll(0))
+
+
 def note_ends(runs: list[Run]) -> None:
     ended = reap()
     for run in runs:
@@ -163,15 +217,21 @@ def note_ends(runs: list[Run]) -> None:
 
 
 def reap() -> dict[int, int]:
-    """The children that have ended, with their exit codes; a signal's is negative."""
+    """The children that have ended, with their exit codes; a signal's is negative.
+
+    Those who are deaf are let go on, without what they stopped for.
+    """
     ended: dict[int, int] = {}
     while True:
         try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
+            pid, status = os.waitpid(-1, os.WNOHANG | ptrace.WALL)
         except ChildProcessError:
             return ended
         if not pid:
             return ended
+        if os.WIFSTOPPED(status):
+            ptrace.go_on(pid)
+            continue
         ended[pid] = os.waitstatus_to_exitcode(status)
 
 
@@ -227,18 +287,67 @@ def listed() -> list[dict[str, Any]]:
             "is_root": parent_of(pid) == here,
         }
         for pid in descendants()
+        if pid not in BYSTANDERS
     ]
 
 
 def send(pids: list[int], number: int) -> None:
     """A signal to those that are below this one. Nobody else reaps them, so a pid is what it was."""
-    for pid in set(pids) & set(descendants()):
+    for pid in set(pids) & set(descendants()) - set(BYSTANDERS):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
 
 
+def deafen(pids: list[int]) -> bool:
+    """From now on these get no signal but SIGKILL. False if that is not allowed."""
+    try:
+        for pid in set(pids) & set(descendants()):
+            for name in os.listdir(f"/proc/{pid}/task"):
+                ptrace.call(ptrace.SEIZE, int(name), ptrace.FAMILY)
+    except (ProcessLookupError, FileNotFoundError):
+        return True  # it ends by itself
+    except OSError:
+        return False
+    return True
+
+
+BYSTANDERS: dict[int, subprocess.Popen[bytes]] = {}
+
+
+def invite() -> int:
+    """A process of its own session that does nothing; its pid."""
+    process = subprocess.Popen(
+        [BYSTANDER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={},
+        start_new_session=True,
+    )
+    BYSTANDERS[process.pid] = process
+    return process.pid
+
+
+def dismiss(pid: int) -> bool:
+    """End a bystander. True if it lived until now."""
+    reap()
+    lives = parent_of(pid) == os.getpid()
+    process = BYSTANDERS.pop(pid)
+    assert process.stdin is not None
+    process.stdin.close()
+    send([pid], signal.SIGCONT)
+    send([pid], signal.SIGKILL)
+    while parent_of(pid) is not None:
+        time.sleep(POLL_SECONDS)
+    reap()
+    process.returncode = 0  # reaped, whatever it was
+    return lives
+
+
 def kill_all() -> None:
     """Kill what is below this process, again and again until there is nothing."""
+    for pid in list(BYSTANDERS):
+        dismiss(pid)
     end = time.monotonic() + 10
     while (pids := descendants()) and time.monotonic() < end:
         send(pids, signal.SIGKILL)
@@ -246,13 +355,18 @@ def kill_all() -> None:
         time.sleep(POLL_SECONDS)
 
 
+DEEDS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "run": perform,
+    "list": lambda request: listed(),
+    "signal": lambda request: send(request["pids"], request["number"]),
+    "deafen": lambda request: deafen(request["pids"]),
+    "invite": lambda request: invite(),
+    "dismiss": lambda request: dismiss(request["pid"]),
+}
+
+
 def answer(request: dict[str, Any]) -> object:
-    if request["do"] == "run":
-        return perform(request)
-    if request["do"] == "signal":
-        send(request["pids"], request["number"])
-        return None
-    return listed()
+    return DEEDS[request["do"]](request)
 
 
 def lines_of(stream: IO[bytes]) -> Iterator[bytes]:
@@ -276,6 +390,10 @@ def main() -> None:
     """Serve until the input ends."""
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise SystemExit("this kernel has no subreapers")
+    for name in os.listdir("/proc/self/fd"):  # what was lent to this process is for nobody else
+        with contextlib.suppress(OSError):
+            if int(name) > 2:
+                os.set_inheritable(int(name), False)
     try:
         for line in lines_of(sys.stdin.buffer):
             request = json.loads(line)

@@ -90,6 +90,9 @@ class Group:
         return add
 
 
+MEANT_FOR_MONITORS = (190, 191)
+
+
 def ended(ran: Ran) -> str:
     """How an action ended, in words."""
     if ran.timed_out:
@@ -107,6 +110,8 @@ def expect(ran: Ran, what: str, codes: Sequence[int] = (0,)) -> None:
     """Raise Failed unless the action ended with one of these codes."""
     if ran.timed_out or ran.code not in codes:
         words = " or ".join(named(code) for code in codes)
+        if ran.code in MEANT_FOR_MONITORS:
+            words += f", {ran.code} being for monitors of what runs"
         raise Failed(f"{what} {ended(ran)}; expected: {words}{said(ran)}")
 
 

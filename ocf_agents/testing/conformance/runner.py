@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,12 +20,13 @@ KEEPER = Path(__file__).with_name("keeper.py")
 
 @dataclass(frozen=True)
 class Call:
-    """One action to run. user: (uid, gid), None for the present one."""
+    """One action to run. user: (uid, gid), None for the present one. is_traced: see its programs."""
 
     argv: Sequence[str]
     env: Mapping[str, str]
     cwd: str
     user: tuple[int, int] | None = None
+    is_traced: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Ran:
 
     code: the exit code; negative: ended by that signal; 127 with the reason on stderr: could not be run.
     is_open: a moment after its end somebody still had its outputs. seen: the needles that were seen
-    in the arguments of processes.
+    in the arguments of processes. programs: the arguments of each program that a traced call began, its own
+    first; None for other calls, and where the system does not let us see them.
     """
 
     code: int
@@ -43,6 +46,7 @@ class Ran:
     timed_out: bool
     is_open: bool
     seen: tuple[str, ...] = ()
+    programs: Sequence[Sequence[str]] | None = None
 
     @property
     def reason(self) -> str | None:
@@ -62,11 +66,22 @@ class Process:
         return f"process {self.pid} ({self.command[:60] or 'nameless'})"
 
 
-class Runner:
-    """Runs actions below a keeper, which lives as long as this context."""
+@dataclass
+class Bystander:
+    """A stranger to the agent. lived: whether nobody ended it; known afterwards."""
 
-    def __init__(self) -> None:
-        self._asked = 0
+    pid: int
+    lived: bool = True
+
+
+class Runner:
+    """Runs actions below a keeper, which lives as long as this context.
+
+    lent: descriptors that the keeper, and nobody below it, keeps open until all that it started has ended.
+    """
+
+    def __init__(self, lent: Sequence[int] = ()) -> None:
+        self._asked, self._lent = 0, lent
 
     def __enter__(self) -> Runner:
         self._process = subprocess.Popen(
@@ -74,6 +89,7 @@ class Runner:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd="/",
+            pass_fds=self._lent,
             start_new_session=True,  # an interrupt from the terminal is for who asks
         )
         return self
@@ -99,7 +115,13 @@ class Runner:
         request = {
             "do": "run",
             "calls": [
-                {"argv": list(one.argv), "env": dict(one.env), "cwd": one.cwd, "user": one.user}
+                {
+                    "argv": list(one.argv),
+                    "env": dict(one.env),
+                    "cwd": one.cwd,
+                    "user": one.user,
+                    "trace": one.is_traced,
+                }
                 for one in calls
             ],
             "timeout": timeout,
@@ -116,6 +138,19 @@ class Runner:
     def signal(self, pids: Sequence[int], number: int) -> None:
         """Send a signal to those that live of all that was ever started here."""
         self._ask({"do": "signal", "pids": list(pids), "number": int(number)})
+
+    def deafen(self, pids: Sequence[int]) -> bool:
+        """Keep all signals but SIGKILL from these, for good. False where the system does not allow that."""
+        return bool(self._ask({"do": "deafen", "pids": list(pids)}))
+
+    @contextmanager
+    def bystander(self) -> Iterator[Bystander]:
+        """A process that has nothing to do with the agent; it is ended afterwards."""
+        one = Bystander(self._ask({"do": "invite"}))
+        try:
+            yield one
+        finally:
+            one.lived = bool(self._ask({"do": "dismiss", "pid": one.pid}))
 
     def _ask(self, request: Mapping[str, Any]) -> Any:  # noqa: ANN401 (JSON)
         assert self._process.stdin is not None

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +17,7 @@ from ocf_agents.testing.run import EXECUTOR_ENVIRONMENT
 from .document import Document, NoDocument
 from .rule import NotApplicable, ended, said
 from .runner import Call, Process, Ran, Runner
+from .workplace import LOCK, workplace
 
 META_DATA = "meta-data"
 META_DATA_SECONDS = 30.0
@@ -36,7 +35,8 @@ class Settings:
 
     timeouts: seconds by action, over what the meta-data advises; those under "" are for all other actions.
     environment: more variables; one that is None is removed. helpers: texts; a process with one of them in
-    its arguments is no part of the resource but a helper of the agent, which may outlive a stop.
+    its arguments is no part of the resource but a helper of the agent, which may outlive a stop. secrets:
+    parameters whose values are for nobody to see, besides those that are named so.
     """
 
     path: Path
@@ -45,6 +45,7 @@ class Settings:
     timeouts: Mapping[str, float] = field(default_factory=dict)
     environment: Mapping[str, str | None] = field(default_factory=dict)
     helpers: Sequence[str] = ()
+    secrets: Sequence[str] = ()
 
     @property
     def resource(self) -> str:
@@ -82,7 +83,7 @@ class Places:
 
     def files(self) -> set[tuple[str, int, int]]:
         """All that lies there but the logs: path, size, time of change."""
-        logs = {str(self.log), str(self.debug_log)}
+        logs = {str(self.log), str(self.debug_log), str(self.root / LOCK)}
         found = set()
         for path in self.root.rglob("*"):
             if str(path) not in logs and not path.is_dir():
@@ -189,9 +190,14 @@ class Subject:
         return apply(environ, self.settings.environment)
 
     def call(
-        self, action: str, environ: Mapping[str, str], *more: str, user: tuple[int, int] | None = None
+        self,
+        action: str,
+        environ: Mapping[str, str],
+        *more: str,
+        user: tuple[int, int] | None = None,
+        is_traced: bool = False,
     ) -> Call:
-        return Call([str(self.path), action, *more], environ, str(self.places.home), user)
+        return Call([str(self.path), action, *more], environ, str(self.places.home), user, is_traced)
 
     def run(
         self,
@@ -202,10 +208,11 @@ class Subject:
         probe: bool = False,
         kill_after: float | None = None,
         needles: Sequence[str] = (),
+        is_traced: bool = False,
     ) -> Ran:
         """Run an action. parameters: instead of the resource's; more: further arguments."""
         environ = apply(self.environ(action, parameters=parameters, probe=probe), changes or {})
-        call = self.call(action, environ, *more)
+        call = self.call(action, environ, *more, is_traced=is_traced)
         return self.runner.run([call], self.timeout(action), kill_after=kill_after, needles=needles)[0]
 
     def run_twice_at_once(self, action: str) -> list[Ran]:
@@ -307,9 +314,5 @@ def apply(environ: Mapping[str, str], changes: Mapping[str, str | None]) -> dict
 @contextmanager
 def opened(settings: Settings) -> Iterator[Subject]:
     """A subject with its runner and its private directories, which are gone afterwards."""
-    directory = tempfile.mkdtemp(prefix="ocf-check-")
-    try:
-        with Runner() as runner:
-            yield Subject(settings, runner, Places(Path(directory)))
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+    with workplace() as place, Runner([place.lock]) as runner:
+        yield Subject(settings, runner, Places(place.path))

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,3 +102,79 @@ def test_nothing_outlives_the_keeper() -> None:
         assert wait_for(lambda: any(one.command == "sleep 100" for one in runner.processes()))
         pids = [one.pid for one in runner.processes()]
     assert [pid for pid in pids if is_running(pid)] == []
+
+
+SHORT = "/bin/true a-short-life; exec /bin/sh -c 'sleep 100 </dev/null >/dev/null 2>&1 & exit 3'"
+
+
+def test_a_traced_action_tells_of_each_program_however_short_it_lives(runner: Runner) -> None:
+    call = Call(["/bin/sh", "-c", SHORT], ENVIRON, "/", is_traced=True)
+    (ran,) = runner.run([call], 10, needles=["a-short-life", "other-4711"])
+    assert ran.code == 3
+    assert ran.programs is not None, "this system does not allow ptrace"
+    assert [words[0] for words in ran.programs] == ["/bin/sh", "/bin/true", "/bin/sh", "sleep"]
+    assert ran.seen == ("a-short-life",)
+    assert [one.command for one in runner.processes()] == ["sleep 100"], "it lives on, and is let go"
+
+
+def test_a_traced_action_ends_as_it_would(runner: Runner) -> None:
+    call = Call(["/bin/sh", "-c", "kill -HUP $$"], ENVIRON, "/", is_traced=True)
+    assert runner.run([call], 10)[0].code == -signal.SIGHUP
+    call = Call(["/no/such/agent", "start"], ENVIRON, "/", is_traced=True)
+    ran = runner.run([call], 10)[0]
+    assert (ran.code, "No such file" in ran.stderr) == (127, True)
+    call = Call(["/bin/sh", "-c", "sleep 100"], ENVIRON, "/", is_traced=True)
+    ran = runner.run([call], 0.3)[0]
+    assert (ran.code, ran.timed_out) == (-signal.SIGKILL, True)
+    assert wait_for(lambda: not runner.processes())
+
+
+def test_who_is_deaf_is_ended_by_sigkill_alone(runner: Runner) -> None:
+    run(runner, "sleep 100 </dev/null >/dev/null 2>&1 &")
+    (process,) = runner.processes()
+    assert runner.deafen([process.pid]), "this system does not allow ptrace"
+    for number in (signal.SIGTERM, signal.SIGSTOP, signal.SIGCONT, signal.SIGINT):
+        runner.signal([process.pid], number)
+    assert not wait_for(lambda: not runner.processes(), 0.5)
+    runner.signal([process.pid], signal.SIGKILL)
+    assert wait_for(lambda: not runner.processes())
+
+
+def test_a_bystander_is_no_part_of_the_resource(runner: Runner) -> None:
+    with runner.bystander() as one:
+        assert is_running(one.pid)
+        assert runner.processes() == []
+        runner.signal([one.pid], signal.SIGKILL)
+        assert not wait_for(lambda: not is_running(one.pid), 0.3)
+    assert one.lived
+    assert not is_running(one.pid)
+
+
+def test_a_bystander_that_was_ended_is_told(runner: Runner) -> None:
+    with runner.bystander() as one:
+        os.kill(one.pid, signal.SIGTERM)
+        assert wait_for(lambda: not is_running(one.pid))
+    assert not one.lived
+
+
+ABANDONED = """
+import os, sys
+from ocf_agents.testing.conformance.runner import Call, Runner
+with Runner() as runner:
+    script = "sleep 98 </dev/null >/dev/null 2>&1 & echo $! >$1; sleep 99"
+    runner.run([Call(["/bin/sh", "-c", script, "-", sys.argv[1]], {"PATH": os.defpath}, "/")], 60)
+"""
+
+
+def test_nothing_outlives_a_check_that_is_killed_in_the_middle_of_an_action(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    root = Path(__file__).parents[4]
+    check = subprocess.Popen(
+        [sys.executable, "-c", ABANDONED, str(note)], env={**os.environ, "PYTHONPATH": str(root)}
+    )
+    assert wait_for(lambda: note.is_file() and note.read_text().endswith("\n"))
+    pid = int(note.read_text())
+    assert is_running(pid)
+    check.kill()
+    check.wait()
+    assert wait_for(lambda: not is_running(pid))
