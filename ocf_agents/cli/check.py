@@ -49,6 +49,13 @@ COLOURS = {PASSED: "green", FAILED: "red", NOT_APPLICABLE: "bright_black"}
     metavar="TEXT",
     help="Processes with TEXT in their arguments are the agent's helpers: they may outlive a stop.",
 )
+@click.option(
+    "--secret",
+    "secrets",
+    multiple=True,
+    metavar="NAME",
+    help="The value of this parameter is for nobody to see, though it is not named like a secret.",
+)
 @click.option("--force", is_flag=True, help="Stop a resource that runs already, and go on.")
 @click.option("-q", "--quiet", is_flag=True, help="Failures and the summary only.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON on stdout, instead of the table.")
@@ -67,6 +74,7 @@ def check(
     timeouts: Sequence[str],
     variables: Sequence[str],
     helpers: Sequence[str],
+    secrets: Sequence[str],
     force: bool,
     quiet: bool,
     as_json: bool,
@@ -96,6 +104,7 @@ def check(
                 durations(timeouts),
                 pairs(variables, "--env"),
                 helpers,
+                secrets,
             )
             reports.append(run(settings, rules, force, is_silent=as_json, is_quiet=quiet))
     except engine.BadUse as error:

@@ -87,12 +87,14 @@ def ocf_check(
     timeouts: Mapping[str, float] | None = None,
     environment: Mapping[str, str | None] | None = None,
     helpers: Sequence[str] = (),
+    secrets: Sequence[str] = (),
 ) -> Callable[..., None]:
     """A test function with a case for each rule. path: the agent's, from pytest's root directory.
 
     parameters: the resource's, or a function that returns them when the first rule is tried. only, skip:
     rules or groups. strict: good practice as well. meta_data: start nothing. timeouts: seconds by action.
     environment: more variables. helpers: texts in the arguments of processes that may outlive a stop.
+    secrets: parameters whose values are for nobody to see, besides those that are named so.
     """
     rules = choose(only, skip, strict=strict, harmless=meta_data)
     check = Check(
@@ -103,6 +105,7 @@ def ocf_check(
         timeouts=dict(timeouts or {}),
         environment=dict(environment or {}),
         helpers=tuple(helpers),
+        secrets=tuple(secrets),
     )
 
     @pytest.mark.xdist_group(f"ocf:{path}")

@@ -15,7 +15,12 @@ TYPES_1_1 = ("string", "integer", "boolean", "select")
 ATTRIBUTES_1_0 = ("name", "unique", "required")
 ATTRIBUTES_1_1 = (*ATTRIBUTES_1_0, "unique-group", "reloadable")
 ACTION_ATTRIBUTES = ("name", "timeout", "interval", "start-delay", "role", "depth")
-SECRET_NAME = re.compile(r"passw(or)?d|passphrase|secret|token|credential|api_?key|private_?key", re.I)
+SECRET_NAME = re.compile(
+    r"passw(or)?d|passphrase|pwd|(^|_)pass(_|$)|secret|token|credential|community|(api|private|access|auth)_?key",
+    re.I,
+)
+NOT_SECRET_NAME = re.compile(r"(file|path|dir|directory|timeout|interval|ttl|type|url|endpoint|count)$", re.I)
+"""Of a parameter that says where a secret lies or how it is used, and holds none."""
 UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "ms": 0.001, "msec": 0.001, "us": 1e-6, "usec": 1e-6}
 UNITS.update({"m": 60.0, "min": 60.0, "h": 3600.0, "hr": 3600.0})
 
@@ -37,7 +42,8 @@ class Parameter:
     @property
     def is_secret(self) -> bool:
         """True if it is named like something that nobody may see."""
-        return self.type in ("string", "") and SECRET_NAME.search(self.name) is not None
+        is_text = self.type in ("string", "")
+        return is_text and bool(SECRET_NAME.search(self.name)) and not NOT_SECRET_NAME.search(self.name)
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,10 @@ def begin(subject: Subject, force: bool) -> None:
         needed = [one for one in subject.document.parameters if one.is_required and one.default is None]
     except NotApplicable:
         needed = []
+    known = {one.name for one in subject.document.parameters} if needed or subject.settings.secrets else set()
+    unknown = [name for name in subject.settings.secrets if name not in known]
+    if unknown:
+        raise BadUse(f"{subject.path.name} has no parameter {unknown[0]}, so it cannot be a secret")
     lacking = [one.name for one in needed if one.name not in subject.parameters]
     if lacking:
         raise BadUse(

@@ -82,7 +82,7 @@ def test_a_wrong_use_fails_each_test_with_what_to_do(foreign: pytest.Pytester) -
 
 
 def test_a_resource_that_does_not_stop_is_an_error_at_the_end(foreign: pytest.Pytester) -> None:
-    old, new = one("none", "    if process; then\n", "    if false; then\n").changes[0]
+    old, new = one("none", "    if process && lives; then\n", "    if false; then\n").changes[0]
     write(foreign, TEXT.replace(old, new))
     result = run(foreign)
     result.assert_outcomes(passed=5, errors=1)

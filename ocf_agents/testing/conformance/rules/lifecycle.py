@@ -11,6 +11,8 @@ from ocf_agents.testing.conformance.subject import Subject
 
 GROUP = Group("lifecycle")
 MONITORS = 5
+IDLE_SECONDS = 1.0
+"""How long a process that a monitor began may take to end by itself."""
 ODD_LEVELS = ("", "15", "10s", "deep", "-1")
 
 
@@ -178,6 +180,35 @@ def check_crash_stop(subject: Subject) -> None:
     expect(subject.run("stop"), "stop of the crashed resource")
     expect(subject.monitor(), "a monitor after that stop", [7])
     expect(subject.run("start"), "start after that stop")
+
+
+@GROUP.rule(
+    "idle-monitor",
+    "A monitor changes nothing: of a resource that runs, that is stopped, or whose processes were killed",
+    "OCF 1.1, monitor: it checks the state; the recovery is Pacemaker's, which counts failures",
+)
+def check_idle_monitor(subject: Subject) -> None:
+    subject.ensure_stopped()
+    monitor_idly(subject, "the stopped resource")
+    subject.ensure_started()
+    monitor_idly(subject, "the running resource")
+    if not subject.daemons():
+        return
+    kill_daemons(subject)
+    monitor_idly(subject, "a resource whose processes were killed")
+
+
+def monitor_idly(subject: Subject, what: str) -> None:
+    """A probe and a recurring monitor; then nothing lives but what lived before, and all of that."""
+    before = subject.processes()
+    for name, monitor in (("probe", subject.probe), ("monitor", subject.monitor)):
+        monitor()
+        more = subject.settle(before, IDLE_SECONDS)
+        if more:
+            raise Failed(f"a {name} of {what} began {more[0]}; expected: nothing")
+        lost = {one.pid for one in before if one.is_root} - {one.pid for one in subject.processes()}
+        if lost:
+            raise Failed(f"a {name} of {what} ended process {min(lost)} of it; expected: it lives on")
 
 
 def kill_daemons(subject: Subject) -> None:

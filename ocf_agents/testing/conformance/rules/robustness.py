@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ocf_agents.testing.conformance.rule import Failed, Group, NotApplicable, ended, expect
-from ocf_agents.testing.conformance.runner import Process, Ran
-from ocf_agents.testing.conformance.subject import Subject
+from ocf_agents.testing.conformance.runner import Bystander, Process, Ran
+from ocf_agents.testing.conformance.subject import ACTIVE, Subject
+from ocf_agents.testing.conformance.trail import Trail
 
 GROUP = Group("robustness")
 MOMENTS = (0.0, 0.3, 0.6, 0.9)
@@ -125,6 +128,28 @@ def check_frozen_stop(subject: Subject) -> None:
 
 
 @GROUP.rule(
+    "deaf-stop",
+    "stop ends a resource that only SIGKILL can end, inside its timeout",
+    "OCF 1.1, stop: even by force; cases 27 and 97",
+)
+def check_deaf_stop(subject: Subject) -> None:
+    subject.ensure_started()
+    if not subject.daemons():
+        raise NotApplicable("start leaves no process of its own")
+    before = subject.processes()
+    if not subject.runner.deafen([one.pid for one in before]):
+        raise NotApplicable("this system does not allow to keep signals from a process (ptrace)")
+    ran = subject.run("stop")
+    left = subject.outlives(before)
+    expect(ran, "stop of a resource that only SIGKILL ends")
+    if left:
+        raise Failed(
+            f"stop of a resource that only SIGKILL ends returned 0, and {left[0]} lives; expected: none"
+        )
+    expect(subject.monitor(), "a monitor after that stop", [7])
+
+
+@GROUP.rule(
     "frozen-monitor",
     "A monitor does not return 0 for a resource that does not react",
     "OCF 1.1, Exit status codes: 1 for a hung resource; case 80",
@@ -146,3 +171,69 @@ def freeze(subject: Subject) -> list[Process]:
     before = subject.processes()
     subject.runner.signal([one.pid for one in before], signal.SIGSTOP)
     return before
+
+
+STRANGER = "a pid file that names a process of somebody else"
+
+
+@contextmanager
+def mistaken(subject: Subject) -> Iterator[Bystander]:
+    """The resource was killed, and the number of its process is now that of a bystander.
+
+    Raises NotApplicable if no file holds that number. It is as after a crash or a reboot, when the kernel
+    gives a number again.
+    """
+    subject.ensure_started()
+    before = subject.processes()
+    trail = Trail.of(subject, before)
+    subject.runner.signal([one.pid for one in before], signal.SIGKILL)
+    subject.settle()
+    with subject.runner.bystander() as stranger:
+        trail.lead_to(stranger.pid)
+        yield stranger
+
+
+@GROUP.rule(
+    "stranger-monitor",
+    f"A monitor does not believe {STRANGER}",
+    "OCF 1.1, monitor; a number is given again after a crash or a reboot; cases 68 to 71",
+)
+def check_stranger_monitor(subject: Subject) -> None:
+    with mistaken(subject) as stranger:
+        for name, ran in (("probe", subject.probe()), ("monitor", subject.monitor())):
+            if ran.code in ACTIVE:
+                raise Failed(f"a {name} with {STRANGER} {ended(ran)}; expected: 7 or 1")
+    complain_of_death(stranger, "a monitor")
+
+
+@GROUP.rule(
+    "stranger-stop",
+    f"stop with {STRANGER} returns 0, and leaves that process alone",
+    "OCF 1.1, stop; a number is given again after a crash or a reboot; cases 68 to 71",
+)
+def check_stranger_stop(subject: Subject) -> None:
+    with mistaken(subject) as stranger:
+        ran = subject.run("stop")
+    complain_of_death(stranger, "stop")
+    expect(ran, f"stop with {STRANGER}")
+    expect(subject.monitor(), "a monitor after that stop", [7])
+
+
+@GROUP.rule(
+    "stranger-start",
+    f"start with {STRANGER} starts the resource",
+    "OCF 1.1, start: 0 when the resource runs; a number is given again; cases 68 to 71",
+)
+def check_stranger_start(subject: Subject) -> None:
+    with mistaken(subject) as stranger:
+        ran = subject.run("start")
+        daemons = subject.daemons()
+    complain_of_death(stranger, "start")
+    expect(ran, f"start with {STRANGER}")
+    if not daemons:
+        raise Failed(f"start with {STRANGER} returned 0 and started nothing; expected: the resource runs")
+
+
+def complain_of_death(stranger: Bystander, what: str) -> None:
+    if not stranger.lived:
+        raise Failed(f"{what} with {STRANGER} ended that process; expected: it lives on")

@@ -158,8 +158,8 @@ LIFECYCLE = (
     before("lifecycle.restart", "start() {\n", '[ -e "$PID_FILE.once" ] && return 1; true >"$PID_FILE.once"'),
     one(
         "lifecycle.start-complete",
-        '    echo $! >"$PID_FILE"\n',
-        '    (sleep 0.5; echo $! >"$PID_FILE") </dev/null >/dev/null 2>&1 9>&- &\n',
+        '    echo "$PID" >"$PID_FILE"\n',
+        '    (sleep 0.5; echo "$PID" >"$PID_FILE") </dev/null >/dev/null 2>&1 9>&- &\n',
         "lifecycle.restart",
         "lifecycle.stop-stopped",
         "lifecycle.crash-stop",
@@ -175,13 +175,27 @@ LIFECYCLE = (
         '[ -z "$TRIES" ] || return 7; return 0',
         "lifecycle.crash-stop",
     ),
-    one("lifecycle.stop-complete", "    if process; then\n", "    if false; then\n"),
+    one("lifecycle.stop-complete", "    if process && lives; then\n", "    if false; then\n"),
     one(
-        "lifecycle.stop-stopped", "    if process; then\n", "    process || return 7\n    if process; then\n"
+        "lifecycle.stop-stopped",
+        "    if process && lives; then\n",
+        "    process || return 7\n    if process && lives; then\n",
     ),
     before("lifecycle.log", MONITOR, 'log "monitored"'),
     one("lifecycle.crash", "lives || return 1", "lives || return 0"),
-    one("lifecycle.crash-stop", 'kill "$PID" 2>/dev/null\n', 'kill "$PID" 2>/dev/null || return 1\n'),
+    one("lifecycle.idle-monitor", "lives || return 1", "lives || { start; return 1; }"),
+    one("lifecycle.idle-monitor", "lives || return 1", "lives || { start; return 7; }"),
+    one("lifecycle.start", "return 0 # started", "return 190", "lifecycle.restart", "lifecycle.crash-stop"),
+    one(
+        "lifecycle.probe-stopped",
+        "process || return 7\n    lives",
+        f'process || {{ [ {INTERVAL} = 0 ] && [ -e "$LOCK_FILE" ] && return 190; return 7; }}\n    lives',
+    ),
+    one(
+        "lifecycle.crash-stop",
+        "    if process && lives; then\n",
+        "    process && { lives || return 1; }\n    if process && lives; then\n",
+    ),
 )
 
 ACTIONS = (
@@ -259,13 +273,24 @@ ENVIRONMENT = (
     one("environment.version", "!= 1 ]", "= 99 ]"),
 )
 
+BASE64 = 'printf "user:%s" "$OCF_RESKEY_password" | base64'
 PRIVACY = (
     one("privacy.output", STARTED, '    echo "$OCF_RESKEY_password"\n'),
     one("privacy.log", STARTED, '    log "started with $OCF_RESKEY_password"\n'),
+    one("privacy.output", STARTED, f"    {BASE64}\n"),
+    one(
+        "privacy.log",
+        STARTED,
+        '    log "started with $(printf %s "$OCF_RESKEY_password" | od -An -tx1 | tr -d " \\n")"\n',
+    ),
+    one("privacy.arguments", STARTED, '    /bin/true "$OCF_RESKEY_password"\n'),
+    one("privacy.arguments", STARTED, f'    /bin/true "--header=$({BASE64})"\n'),
     one("privacy.arguments", STARTED, "    sh -c 'sleep 0.2; :' \"$OCF_RESKEY_password\"\n"),
+    one("privacy.files", STARTED, f'    {BASE64} >"$PID_FILE.env"\n'),
     one("privacy.files", STARTED, '    echo "$OCF_RESKEY_password" >"$PID_FILE.env"\n'),
 )
 
+BELIEVED = 'kill -0 "$PID" 2>/dev/null'
 BOTH_FAIL = """\
     true >"$PID_FILE.s$$"
     sleep 0.2
@@ -280,7 +305,7 @@ ROBUSTNESS = (
         "robustness.killed-start",
         (
             (DAEMON, DAEMON.replace("sleep", "setsid sleep")),
-            ('    echo $! >"$PID_FILE"\n', '    sleep 0.3; echo $! >"$PID_FILE"\n'),
+            ('    echo "$PID" >"$PID_FILE"\n', '    sleep 0.3; echo "$PID" >"$PID_FILE"\n'),
         ),
     ),
     one(
@@ -299,8 +324,23 @@ ROBUSTNESS = (
         BOTH_FAIL,
         "robustness.killed-stop",
         "robustness.frozen-stop",
+        "robustness.deaf-stop",
+        "robustness.stranger-stop",
     ),
-    one("robustness.frozen-stop", '-gt 20 ] && kill -9 "$PID"', "-gt 20 ] && return 1"),
+    one(
+        "robustness.frozen-stop",
+        '-gt 20 ] && kill -9 "$PID"',
+        "-gt 20 ] && return 1",
+        "robustness.deaf-stop",
+    ),
+    one(
+        "robustness.deaf-stop",
+        '-gt 20 ] && kill -9 "$PID"',
+        '-gt 20 ] && { kill -CONT "$PID"; sleep 0.1; lives && return 1; }',
+    ),
+    one("robustness.stranger-monitor", "lives || return 1", BELIEVED + " || return 1"),
+    one("robustness.stranger-stop", "process && lives; then", f"process && {BELIEVED}; then"),
+    one("robustness.stranger-start", "process && lives && return 0", f"process && {BELIEVED} && return 0"),
     one("robustness.frozen-monitor", "[TZ]*) return 1", "[Z]*) return 1"),
 )
 

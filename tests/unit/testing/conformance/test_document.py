@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from ocf_agents.testing.conformance.document import Document, NoDocument, parse, seconds, structure
+from ocf_agents.testing.conformance.document import Document, NoDocument, Parameter, parse, seconds, structure
 
 from .mutants import TEXT
 
@@ -117,3 +117,26 @@ def test_a_document_knows_its_parameters_and_actions() -> None:
     assert by_name["mode"].options == ("auto", "off")
     assert [one.name for one in document.parameters if one.is_secret] == ["password"]
     assert (document.timeout("monitor"), document.timeout("nothing")) == (30.0, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_secret"),
+    [
+        ("password", True),
+        ("passwd", True),
+        ("admin_pwd", True),
+        ("rpc_pass", True),
+        ("api_key", True),
+        ("auth_token", True),
+        ("community", True),
+        ("pass_through", True),
+        ("bypass", False),
+        ("password_file", False),
+        ("token_ttl", False),
+        ("credentials_path", False),
+        ("key", False),
+    ],
+)
+def test_a_secret_is_known_by_the_name_of_its_parameter(name: str, is_secret: bool) -> None:
+    assert Parameter(name, "string", None, False, ()).is_secret is is_secret
+    assert not Parameter(name, "integer", None, False, ()).is_secret

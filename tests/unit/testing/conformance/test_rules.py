@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from ocf_agents.testing.conformance.engine import check, choose
+from ocf_agents.testing.conformance.engine import BadUse, check, choose
 from ocf_agents.testing.conformance.rule import FAILED, NOT_APPLICABLE
-from ocf_agents.testing.conformance.rules import RULES, metadata
+from ocf_agents.testing.conformance.rules import RULES, metadata, privacy
 from ocf_agents.testing.conformance.subject import Settings
 
-from .mutants import FOR_ROOT_ONLY, GOOD_AGENT, MUTANTS, PARAMETERS, Mutant, before
+from .mutants import FOR_ROOT_ONLY, GOOD_AGENT, MUTANTS, PARAMETERS, STARTED, Mutant, before, one
 
 
 @pytest.fixture
@@ -51,6 +51,27 @@ def test_slow_meta_data_fails(open_directory: Path, monkeypatch: pytest.MonkeyPa
     path = before("metadata.quick", "meta_data() {\n", "sleep 0.3").write(open_directory)
     (result,) = check(Settings(path, PARAMETERS), choose(["metadata.quick"])).results
     assert result.state == FAILED
+
+
+def test_a_secret_in_a_public_directory_fails(
+    open_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(privacy, "PUBLIC", (str(tmp_path),))
+    line = f'    mkdir -p {tmp_path}/below; echo "$OCF_RESKEY_password" >{tmp_path}/below/file\n'
+    path = one("privacy.files", STARTED, line).write(open_directory)
+    (result,) = check(Settings(path, PARAMETERS), choose(["privacy.files"])).results
+    assert (result.state, "below/file" in result.text) == (FAILED, True)
+
+
+def test_a_parameter_that_is_said_to_be_secret_is_one(open_directory: Path) -> None:
+    path = one("privacy.output", STARTED, '    echo "$OCF_RESKEY_target"\n').write(open_directory)
+    rules = choose(["privacy.output"])
+    given = {"target": "open-sesame"}
+    assert check(Settings(path, given), rules).is_success
+    (result,) = check(Settings(path, given, secrets=["target"]), rules).results
+    assert (result.state, "the parameter target" in result.text) == (FAILED, True)
+    with pytest.raises(BadUse, match="has no parameter targets"):
+        check(Settings(path, given, secrets=["targets"]), rules)
 
 
 def test_each_rule_has_a_mutant() -> None:
