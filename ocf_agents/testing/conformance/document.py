@@ -38,6 +38,7 @@ class Parameter:
     default: str | None
     is_required: bool
     options: tuple[str, ...]
+    is_reloadable: bool = False
 
     @property
     def is_secret(self) -> bool:
@@ -107,6 +108,7 @@ def parameter(element: ElementTree.Element) -> Parameter:
         content.get("default"),
         element.get("required") == "1",
         tuple(option.get("value", "") for option in content.iterfind("option")),
+        element.get("reloadable") == "1",
     )
 
 

@@ -17,6 +17,8 @@ NARROWEST = 40
 WIDEST = 120
 SIGNS = {PASSED: "ok", FAILED: "FAILED", NOT_APPLICABLE: "-"}
 INDENT = "  "
+MANY = 3
+"""So many failures may have one cause."""
 
 
 def wrap(text: str, width: int, indent: str = "", later: str = "") -> list[str]:
@@ -41,6 +43,8 @@ def summary(report: Report, width: int) -> list[str]:
     """The last lines of a report."""
     counts = ", ".join(f"{report.count(state)} {state}" for state in (PASSED, FAILED, NOT_APPLICABLE))
     lines = wrap(f"{report.path}: {counts} ({report.seconds:.1f} s)", width)
+    if report.count(FAILED) >= MANY:
+        lines += wrap("Begin with the first failure: others often follow from it.", width)
     return lines + (wrap(f"FAILED {report.leftover}", width) if report.leftover else [])
 
 

@@ -29,6 +29,13 @@ ONLY_1_1_ATTRIBUTES = ("unique-group", "reloadable")
 ROLES_1_1 = ("Started", "Stopped", "Promoted", "Unpromoted")
 ROLES_1_0 = (*ROLES_1_1, "Master", "Slave")
 BOOLEAN_WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "1", "0")
+PLACEHOLDER = re.compile(r"%[sd](?!\w)|%\(\w+\)[sd]|(?<!\$)\{\w*\}|\$\{?OCF_RESKEY_\w+\}?")
+TOOLS = """
+    sh bash dash ksh env cat basename dirname uname hostname id sed awk gawk mawk grep egrep fgrep
+    tr cut head tail sort uniq wc od md5sum date expr test [ printf echo getopt tty which readlink
+    realpath true false xargs seq
+""".split()  # noqa: SIM905 (words)
+"""What a shell's agent cannot do without."""
 QUICK_SECONDS = 5.0
 SHORTEST_SECONDS = 1.0
 SENSIBLE_SECONDS = 10.0
@@ -177,6 +184,22 @@ def check_descriptions(subject: Subject) -> None:
 
 
 @GROUP.rule(
+    "placeholders",
+    "No description and no default holds a placeholder that was left: %s, {}, {name}, $OCF_RESKEY_NAME",
+    "OCF 1.1, RA meta data: people read it",
+    strict=True,
+)
+def check_placeholders(subject: Subject) -> None:
+    texts = [
+        (f"{where}: <{tag}>", text) for where, tag, text in descriptions(subject, ("longdesc", "shortdesc"))
+    ]
+    texts += [
+        (f"parameter {one.name}: its default", one.default or "") for one in subject.document.parameters
+    ]
+    complain([f"{where} holds {found[0]!r}" for where, text in texts if (found := PLACEHOLDER.search(text))])
+
+
+@GROUP.rule(
     "shortdesc-style", "Short descriptions are one line", "developer's guide; tools list them", strict=True
 )
 def check_shortdesc_style(subject: Subject) -> None:
@@ -269,6 +292,21 @@ def check_mandatory_actions(subject: Subject) -> None:
     missing = [name for name in MANDATORY if not subject.advertises(name)]
     if missing:
         raise Failed(f"not advertised: {', '.join(missing)}")
+
+
+@GROUP.rule(
+    "reloadable",
+    "A parameter that is reloadable comes with the action reload-agent",
+    "OCF 1.1, RA meta data; Pacemaker 2.1 restarts the resource instead",
+)
+def check_reloadable(subject: Subject) -> None:
+    names = [one.name for one in parameters_of(subject) if one.is_reloadable]
+    if not names:
+        raise NotApplicable("no parameter is reloadable")
+    if not subject.advertises("reload-agent"):
+        raise Failed(
+            f"parameter {names[0]} is reloadable, and reload-agent is not advertised; expected: both"
+        )
 
 
 @GROUP.rule("validate-all", "validate-all is advertised", "ocf-tester; case 101", strict=True)
@@ -533,6 +571,24 @@ def check_side_effects(subject: Subject) -> None:
     left = subject.settle(processes, 1.0)
     if left or ran.is_open:
         raise Failed(f"meta-data left {left[0] if left else 'its outputs open'}; expected: no process")
+
+
+@GROUP.rule(
+    "no-programs",
+    "It runs no program, but for a shell's usual tools",
+    "tools call it on hosts where nothing is installed, and wait for it; case 109",
+    strict=True,
+)
+def check_no_programs(subject: Subject) -> None:
+    working(subject)
+    environ = subject.environ(META_DATA, parameters={}, timeout=META_DATA_SECONDS)
+    call = subject.call(META_DATA, environ, is_traced=True)
+    programs = subject.runner.run([call], META_DATA_SECONDS)[0].programs
+    if programs is None:
+        raise NotApplicable("this system does not allow to see which programs it runs (ptrace)")
+    others = [words for words in programs[1:] if words and os.path.basename(words[0]) not in TOOLS]
+    if others:
+        raise Failed(one_line(f"meta-data ran {' '.join(others[0])[:120]!r}; expected: no program"))
 
 
 @GROUP.rule("quick", "It is there within 5 s", "Pacemaker and its tools wait for it; developer's guide (5s)")

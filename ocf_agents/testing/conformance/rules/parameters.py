@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ocf_agents.testing.conformance.rule import Failed, Group, NotApplicable, expect, named, one_line
@@ -15,6 +16,7 @@ REFUSED = (2, 6)
 PREFIX = "ocf-exit-reason:"
 OTHER_PREFIX = "another-prefix:"
 LONGEST_REASON = 1000
+PLACEHOLDER = re.compile(r"%[sd](?!\w)|%\(\w+\)[sd]|\{\w*\}|\$\{?\w+\}?|\$[(@*]")
 
 
 def missing(subject: Subject) -> Iterator[tuple[str, dict[str, str]]]:
@@ -217,6 +219,39 @@ def check_reason(subject: Subject) -> None:
             raise Failed(
                 f"{what} returned {named(ran.code)} without a reason; expected: `{PREFIX}REASON` on stderr"
             )
+
+
+@GROUP.rule(
+    "reason-filled",
+    "An exit reason says what it is about: no placeholder was left in it, such as %s, {} or $NAME",
+    "crm_mon shows it to people as it is",
+)
+def check_reason_filled(subject: Subject) -> None:
+    found = [(what, ran.reason) for what, ran in refusals(subject) if ran.reason]
+    if not found:
+        raise NotApplicable("no exit reason is given")
+    for what, reason in found:
+        left = PLACEHOLDER.search(reason)
+        if left:
+            raise Failed(f"{what} says {one_line(reason, 120)!r}; expected: a value instead of {left[0]}")
+
+
+@GROUP.rule(
+    "valid-deep",
+    "validate-all of good parameters returns 0 at each advertised level, and refuses bad ones there too",
+    "OCF 1.1, validate-all and OCF_CHECK_LEVEL; Pacemaker's tools ask at level 0 and 10",
+)
+def check_valid_deep(subject: Subject) -> None:
+    declared = [one for one in subject.document.actions if one.name == "validate-all"]
+    levels = sorted({one.depth for one in declared} - {"", "0"})
+    if not levels:
+        raise NotApplicable("validate-all is not advertised for another level than 0")
+    for level in levels:
+        deep = {"OCF_CHECK_LEVEL": level}
+        expect(subject.run("validate-all", changes=deep), f"validate-all at level {level}")
+        for what, parameters in (*missing(subject), *wrong(subject)):
+            ran = subject.run("validate-all", parameters=parameters, changes=deep)
+            expect(ran, f"validate-all at level {level} {what}", REFUSED)
 
 
 @GROUP.rule(

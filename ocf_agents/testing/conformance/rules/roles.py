@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from ocf_agents.testing.conformance.rule import Failed, Group, NotApplicable, ended, expect
+from ocf_agents.testing.conformance.rule import Failed, Group, NotApplicable, ended, expect, said
 from ocf_agents.testing.conformance.subject import Subject
 
 from .actions import MIGRATION, migrate
 
 GROUP = Group("roles")
+TARGET = "node2"
+"""The name of a second node, which is this host as well."""
 NOTIFICATIONS = (("pre", "start"), ("post", "start"), ("pre", "stop"), ("post", "stop"))
 
 
@@ -115,6 +117,30 @@ def check_reload(subject: Subject) -> None:
 )
 def check_migration_pair(subject: Subject) -> None:
     check_both(subject, MIGRATION)
+
+
+@GROUP.rule(
+    "migrate",
+    "After migrate_to and migrate_from a monitor finds the resource, and a stop ends all of it",
+    "Pacemaker: migrate_to on the source, migrate_from on the target, then stop on the source",
+)
+def check_migrate(subject: Subject) -> None:
+    for name in MIGRATION:
+        subject.needs(name)
+    subject.ensure_started()
+    source = subject.environ("monitor")["OCF_RESKEY_CRM_meta_on_node"]
+    nodes = {"OCF_RESKEY_CRM_meta_migrate_source": source, "OCF_RESKEY_CRM_meta_migrate_target": TARGET}
+    ran = subject.run("migrate_to", changes=nodes)
+    if ran.code != 0:
+        raise NotApplicable(f"there is no second host here: migrate_to {ended(ran)}{said(ran)}")
+    arrived = {**nodes, "OCF_RESKEY_CRM_meta_on_node": TARGET}
+    expect(subject.run("migrate_from", changes=arrived), "migrate_from after migrate_to")
+    expect(subject.run("monitor", changes=arrived), "a monitor after migrate_to and migrate_from")
+    expect(subject.run("stop", changes={"OCF_RESKEY_CRM_meta_on_node": TARGET}), "stop after a migration")
+    expect(subject.monitor(), "a monitor after a migration and a stop", [7])
+    left = subject.settle()
+    if left:
+        raise Failed(f"after a migration and a stop {left[0]} lives; expected: none")
 
 
 @GROUP.rule(

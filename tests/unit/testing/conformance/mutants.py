@@ -65,6 +65,8 @@ def before(rule: str, place: str, line: str, *also: str) -> Mutant:
     return one(rule, place, f"{place}    {line}\n", *also)
 
 
+VALIDATE_ALL = tuple(f'<action name="validate-all" timeout="20s" depth="{n}"/>\n' for n in (0, 10))
+
 FILE = (
     Mutant("file.mode", mode=0o700),
     Mutant("file.mode", mode=0o777),
@@ -92,10 +94,15 @@ METADATA = (
         (
             ("<version>1.1", "<version>2.0"),
             (' unique-group="pid"', ""),
+            (' reloadable="1"', ""),
             (action("reload-agent"), ""),
         ),
     ),
-    Mutant("metadata.dialect", (("<version>1.1", "<version>1.0"), (' unique-group="pid"', ""))),
+    Mutant(
+        "metadata.dialect",
+        (("<version>1.1", "<version>1.0"), (' unique-group="pid"', ""), (' reloadable="1"', "")),
+    ),
+    without("metadata.reloadable", action("reload-agent")),
     one("metadata.ascii", "Any text.", "Any t\u00e9xt."),
     Mutant("metadata.name", name="good-agency"),
     one("metadata.descriptions", ">A number<", "><"),
@@ -107,7 +114,7 @@ METADATA = (
     one("metadata.defaults", 'default="auto"', 'default="on"'),
     one("metadata.optional-defaults", '<content type="string" default=""/>', '<content type="string"/>'),
     without("metadata.mandatory-actions", action("meta-data", "5s")),
-    without("metadata.validate-all", action("validate-all")),
+    without("metadata.validate-all", *VALIDATE_ALL),
     one("metadata.timeouts", action("notify"), action("notify", "soon")),
     one("metadata.timeouts", action("notify"), action("notify", "0s")),
     one("metadata.timeouts-style", action("start"), action("start", "20")),
@@ -115,7 +122,7 @@ METADATA = (
     one("metadata.intervals", 'interval="9s"', 'interval="10000ms"'),
     one("metadata.intervals", 'interval="9s"', 'interval="often"'),
     one("metadata.roles", 'role="Promoted"', 'role="Master"', "metadata.deprecated"),
-    one("metadata.deprecated", '<parameter name="mode">', '<parameter name="mode" unique="1">'),
+    one("metadata.deprecated", ' name="mode"', ' name="mode" unique="1"'),
     one(
         "metadata.repeatable",
         "Any number.",
@@ -131,9 +138,13 @@ METADATA = (
     one("metadata.output-format", "Any number.", "Any number $OCF_OUTPUT_FORMAT."),
     before("metadata.log", META, '[ -z "$HA_LOGFILE" ] || true >>"$HA_LOGFILE" || exit 1'),
     before("metadata.no-binaries", META, '[ -z "$OCF_TESTER_FAIL_HAVE_BINARY" ] || exit 5'),
+    one("metadata.placeholders", "Any number.", "Any %s."),
+    one("metadata.placeholders", ">A number<", ">A {kind} of number<"),
+    one("metadata.placeholders", 'default="7"', 'default="\\$OCF_RESKEY_port"', "metadata.defaults"),
+    before("metadata.no-programs", META, "sleep 0"),
     before("metadata.quiet", META, "echo a word >&2"),
     before("metadata.side-effects", META, '[ -z "$HOME" ] || { echo x >"$HOME/left"; } 2>/dev/null'),
-    before("metadata.side-effects", META, "sleep 3 </dev/null >/dev/null 2>&1 &"),
+    before("metadata.side-effects", META, "sleep 3 </dev/null >/dev/null 2>&1 &", "metadata.no-programs"),
 )
 
 LIFECYCLE = (
@@ -226,22 +237,37 @@ ROLES = (
     one("roles.reload-agent", "reload-agent) monitor", "reload-agent) stop; start"),
     one("roles.reload", "reload) monitor", "reload) stop"),
     without("roles.migration-pair", action("migrate_from")),
+    one("roles.migrate", "migrate_from) start", "migrate_from) true"),
+    Mutant(
+        "roles.migrate",
+        (
+            ("migrate_to) stop", "migrate_to) true"),
+            ("migrate_from) start", 'migrate_from) rm -f "$PID_FILE"; start'),
+        ),
+    ),
     one("roles.migrate-to-stopped", "migrate_to) stop", "migrate_to) start"),
 )
 
 PARAMETERS_RULES = (
-    one("parameters.valid", "return 0 # valid", "return 1", "parameters.booleans"),
+    one(
+        "parameters.valid",
+        "return 0 # valid",
+        "return 1",
+        "parameters.booleans",
+        "parameters.valid-deep",
+    ),
     one(
         "parameters.missing",
         'target is missing"\n        return 6',
         'target is missing"\n        return 1',
+        "parameters.valid-deep",
     ),
     one(
         "parameters.missing-start",
         "validate || return $?",
         'validate || [ -z "$OCF_RESKEY_target" ] || return $?',
     ),
-    one("parameters.wrong", "*[!0-9]*)", "nothing)"),
+    one("parameters.wrong", "*[!0-9]*)", "nothing)", "parameters.valid-deep"),
     one("parameters.booleans", "[Yy]es | YES | ", ""),
     one("parameters.idle-validation", "return 0 # valid", 'true >"$PID_FILE.seen"; return 0'),
     before("parameters.stop-stopped", STOP, "validate || return $?"),
@@ -249,6 +275,10 @@ PARAMETERS_RULES = (
     one("parameters.reason-form", "'%s%s\\n'", "'ERROR: %s%s\\n'"),
     one("parameters.reason-form", '"$1" >&2\n}\n\nlog', '"$1"\n}\n\nlog', "parameters.reason"),
     one("parameters.reason", "printf '%s%s\\n' \"${OCF_EXIT_REASON_PREFIX:-ocf-exit-reason:}\"", "echo"),
+    one("parameters.reason-filled", '"the parameter target is missing"', "'the parameter $1 is missing'"),
+    one("parameters.reason-filled", "the parameter target is missing", "the parameter %s is missing"),
+    before("parameters.valid-deep", "validate() {\n", '[ "$OCF_CHECK_LEVEL" != 10 ] || return 1'),
+    before("parameters.valid-deep", "validate() {\n", '[ "$OCF_CHECK_LEVEL" != 10 ] || return 0'),
     one("parameters.reason-prefix", "${OCF_EXIT_REASON_PREFIX:-ocf-exit-reason:}", "ocf-exit-reason:"),
 )
 

@@ -19,6 +19,7 @@ OLD = (
     GOOD.replace("<version>1.1", "<version>1.0")
     .replace(' unique-group="pid"', ' unique="1"')
     .replace(SELECT, '<content type="string" default="auto"/>')
+    .replace(' reloadable="1"', "")
     .replace('<action name="reload-agent" timeout="20s"/>\n', "")
 )
 BROKEN = (
