@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 TEMPLATES = Path(__file__).parent / "templates"
-MODEL = "beacon"
-"""The name of the template's daemon, wherever it stands."""
+MODELS = {"agent": "beacon", "promotable": "ledger"}
+"""The templates, and the name of each one's daemon, wherever it stands."""
 
 FIRST_LINE = "#!{interpreter} -I\n"
 """Not in the template, which is no program."""
@@ -24,10 +24,13 @@ class CannotWrite(Exception):
     """Why nothing was written; one line."""
 
 
-def write(name: str, directory: Path, interpreter: str = sys.executable) -> list[Path]:
+def write(
+    name: str, directory: Path, interpreter: str = sys.executable, *, model: str = "agent"
+) -> list[Path]:
     """Writes the agent `name` and its test. Raises CannotWrite; a file that is there is never touched.
 
     `interpreter`: an absolute path, for the agent's first line; by default the one that runs this.
+    `model`: one of MODELS.
     """
     if not NAME.match(name):
         raise CannotWrite(f"{name!a} is no name for an agent: give small letters, digits and dashes")
@@ -38,13 +41,13 @@ def write(name: str, directory: Path, interpreter: str = sys.executable) -> list
             raise CannotWrite(f"{path} is there already: choose another name, or remove it")
     try:
         for path, template, head, mode in (
-            (agent, "agent.txt", FIRST_LINE.format(interpreter=interpreter), 0o755),
-            (test, "test_agent.txt", "", 0o644),
+            (agent, f"{model}.txt", FIRST_LINE.format(interpreter=interpreter), 0o755),
+            (test, f"test_{model}.txt", "", 0o644),
         ):
             with path.open("x", encoding="utf-8") as file:
                 text = (TEMPLATES / template).read_text(encoding="utf-8")
-                text = text.replace(f"test_{MODEL} ", f"{test.stem} ")
-                file.write(head + text.replace(MODEL, name))
+                text = text.replace(f"test_{MODELS[model]} ", f"{test.stem} ")
+                file.write(head + text.replace(MODELS[model], name))
             path.chmod(mode)
     except OSError as error:
         raise CannotWrite(f"{error.filename}: {error.strerror}") from None
@@ -66,10 +69,11 @@ def has_package(interpreter: str) -> bool:
     default=".",
     help="Where to write it.",
 )
-def new(name: str, directory: Path) -> None:
+@click.option("--promotable", is_flag=True, help="One that is promoted on one of its nodes.")
+def new(name: str, directory: Path, promotable: bool) -> None:
     """Write the agent NAME, complete, and its test."""
     try:
-        agent, test = write(name, directory)
+        agent, test = write(name, directory, model="promotable" if promotable else "agent")
     except CannotWrite as error:
         raise click.UsageError(str(error)) from None
     click.echo(f"{agent}\n{test}")
@@ -78,4 +82,4 @@ def new(name: str, directory: Path) -> None:
             f"{sys.executable} -I does not find ocf_agents: install it there, or change that line of {agent}",
             err=True,
         )
-    click.echo(f"Try it: ocf-agents check {agent} -o binary=/bin/sleep -o arguments=1000")
+    click.echo(f"Try it: ocf-agents check {agent} -o binary=/bin/sleep -o arguments=1000 --timeout stop=20")

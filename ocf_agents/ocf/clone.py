@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from .environment import read_number
+from .parameters import TRUE_WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 META = "OCF_RESKEY_CRM_meta_"
-TRUE_WORDS = ("true", "1", "yes", "on")
 
 
 class Clone:

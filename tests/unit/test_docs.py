@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ocf_agents.cli.new import FIRST_LINE, TEMPLATES
+from ocf_agents.cli.new import FIRST_LINE, MODELS, TEMPLATES
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "tests" / "lab" / "README.md"])
@@ -54,11 +54,12 @@ def test_each_decision_of_the_history_is_explained() -> None:
 
 def test_the_authors_page_shows_what_new_writes() -> None:
     page = (ROOT / "docs" / "authors.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"```python\n(.*?)```", page, re.S)
-    assert shown == FIRST_LINE.format(interpreter="/usr/bin/python3") + (TEMPLATES / "agent.txt").read_text(
-        encoding="utf-8"
-    )
-    assert len([line for line in shown.splitlines() if line.strip()]) <= 40
+    shown = re.findall(r"```python\n(.*?)```", page, re.S)
+    first = FIRST_LINE.format(interpreter="/usr/bin/python3")
+    assert shown == [first + (TEMPLATES / f"{one}.txt").read_text(encoding="utf-8") for one in MODELS]
+    lines = [sum(bool(line.strip()) for line in text.splitlines()) for text in shown]
+    assert lines[0] <= 40
+    assert lines[1] <= 90
 
 
 def test_the_authors_page_has_each_error_and_each_type() -> None:

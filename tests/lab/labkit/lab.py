@@ -25,6 +25,8 @@ from labkit.venv import Venv
 
 CONTROL, PROXY = "control", "proxy"
 CONTRACT_HOST = "contract1"
+EXAMPLE = "ledger"
+EXAMPLE_TEXT = REPO / "ocf_agents" / "cli" / "templates" / "promotable.txt"
 NODES, REMOTE, SYSTEMD = ("node1", "node2"), "remote1", "sysd1"
 ADDRESSES = {
     CONTROL: "10.99.0.200",
@@ -126,13 +128,23 @@ class Lab:
         layer, offered = self.layout.layer / "heartbeat", self.layout.offered
         for folder in (layer, offered):
             folder.mkdir(parents=True, exist_ok=True)
-        for agent in (REPO / "heartbeat").iterdir():
-            if not (layer / agent.name).is_symlink():
-                (layer / agent.name).symlink_to(OFFERED / agent.name)
-            fresh = offered / f".{agent.name}"
+        for name in (*os.listdir(REPO / "heartbeat"), EXAMPLE):
+            if not (layer / name).is_symlink():
+                (layer / name).symlink_to(OFFERED / name)
+            fresh = offered / f".{name}"
             fresh.unlink(missing_ok=True)
-            self._make_agent(fresh, CHECKOUT / "heartbeat" / agent.name)
-            fresh.replace(offered / agent.name)
+            if name == EXAMPLE:
+                self._make_example(fresh)
+            else:
+                self._make_agent(fresh, CHECKOUT / "heartbeat" / name)
+            fresh.replace(offered / name)
+
+    def _make_example(self, path: Path) -> None:
+        """The promotable agent of the authors' guide, which finds the package in the checkout."""
+        python = self.interpreter or "/usr/bin/python3"
+        head = f"#!{python} -I\nimport sys\n\nsys.path.insert(0, {str(CHECKOUT)!r})\n"
+        path.write_text(head + EXAMPLE_TEXT.read_text(encoding="utf-8"), encoding="utf-8")
+        path.chmod(0o755)
 
     def _make_agent(self, path: Path, real: Path) -> None:
         if self.interpreter is None:

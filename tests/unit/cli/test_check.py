@@ -60,6 +60,34 @@ def test_a_narrow_terminal_gets_short_lines(broken: Path) -> None:
     assert max(map(len, rows)) <= 44
 
 
+def test_many_failures_come_with_the_advice_to_begin_with_the_first(tmp_path: Path) -> None:
+    path = one("many", "\nexit $?", "\nexit 1").write(tmp_path)
+    done = check("-o", "target=x", "-q", "--only", "actions", path)
+    assert done.returncode == 1
+    assert "Begin with the first failure" in done.stdout
+
+
+def test_a_version_that_is_not_looked_at_is_named_with_its_variables(tmp_path: Path) -> None:
+    path = one("environment.version", "!= 1 ]", "= 99 ]").write(tmp_path)
+    done = check("-o", "target=x", "-q", "--only", "environment.version", path)
+    assert done.returncode == 1
+    words = " ".join(done.stdout.split())
+    assert (
+        "start with OCF_RA_VERSION_MAJOR=7 and OCF_RA_VERSION_MINOR=0 returned 0 (success); expected" in words
+    )
+    assert "Begin with" not in words
+
+
+def test_a_parameter_can_be_said_to_be_a_secret(tmp_path: Path) -> None:
+    path = one("privacy.output", '    log "started"\n', '    echo "$OCF_RESKEY_target"\n').write(tmp_path)
+    arguments = ("-o", "target=open-sesame", "--only", "privacy.output", path)
+    assert check(*arguments).returncode == 0
+    done = check("--secret", "target", *arguments)
+    assert done.returncode == 1
+    assert "the value of the parameter target is in what an action prints" in " ".join(done.stdout.split())
+    assert "has no parameter targets" in check("--secret", "targets", *arguments).stderr
+
+
 def test_json_is_stable(broken: Path) -> None:
     done = check("-o", "target=x", "--json", *FEW, broken)
     assert done.returncode == 1

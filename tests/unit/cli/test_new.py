@@ -12,17 +12,18 @@ from pathlib import Path
 import pytest
 
 import ocf_agents
-from ocf_agents.cli.new import CannotWrite, has_package, write
+from ocf_agents.cli.new import MODELS, CannotWrite, has_package, write
 from tests.unit.testing.test_pytest_plugin import is_installed
 
 ROOT = Path(ocf_agents.__file__).parents[1]
 
 
-def test_it_writes_an_agent_and_a_test_that_passes(tmp_path: Path) -> None:
-    agent, test = write("my-daemon", tmp_path)
+@pytest.mark.parametrize("model", MODELS)
+def test_it_writes_an_agent_and_a_test_that_passes(model: str, tmp_path: Path) -> None:
+    agent, test = write("my-daemon", tmp_path, model=model)
     assert (agent.name, test.name) == ("my-daemon", "test_my_daemon.py")
     assert os.access(agent, os.X_OK)
-    assert "beacon" not in agent.read_text() + test.read_text()
+    assert MODELS[model] not in agent.read_text() + test.read_text()
 
     assert agent.read_text().startswith(f"#!{sys.executable} -I\n")
     agent.write_text(

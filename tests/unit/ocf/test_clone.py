@@ -38,6 +38,11 @@ def test_promotable_is_understood_in_new_words_and_old(word: str) -> None:
     assert (clone.most_promoted, clone.most_promoted_on_node) == (2, 1)
 
 
+@pytest.mark.parametrize("word", ["true", "yes", "on", "y", "Y", "1"])
+def test_a_flag_is_read_as_pacemaker_reads_its_own(word: str) -> None:
+    assert Clone({M + "notify": word}).notifies
+
+
 def test_nonsense_is_no_clone() -> None:
     clone = Clone({M + "clone": "-1", M + "clone_max": "many", M + "notify": "perhaps"})
     assert (clone.number, clone.most, clone.notifies) == (None, 0, False)
