@@ -196,7 +196,7 @@ def test_an_interrupt_stops_the_resource(tmp_path: Path) -> None:
 
 
 def test_a_resource_that_does_not_stop_is_a_failure_of_its_own(tmp_path: Path) -> None:
-    agent = one("none", "    if process; then\n", "    if false; then\n").write(tmp_path)
+    agent = one("none", "    if process && lives; then\n", "    if false; then\n").write(tmp_path)
     done = check("-o", "target=x", *FEW, agent)
     assert done.returncode == 1
     assert "at the end process" in " ".join(done.stdout.split())
