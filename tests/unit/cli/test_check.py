@@ -16,7 +16,7 @@ import pytest
 from ocf_agents.testing.conformance.rules import RULES
 from ocf_agents.testing.node import wait_for
 
-from ..testing.conformance.mutants import GOOD_AGENT, one
+from ..testing.conformance.mutants import GOOD_AGENT, Mutant, one
 
 ROOT = Path(__file__).parents[3]
 FEW = ("--only", "lifecycle.start", "--only", "file")
@@ -61,8 +61,9 @@ def test_a_narrow_terminal_gets_short_lines(broken: Path) -> None:
 
 
 def test_many_failures_come_with_the_advice_to_begin_with_the_first(tmp_path: Path) -> None:
-    path = one("many", "\nexit $?", "\nexit 1").write(tmp_path)
-    done = check("-o", "target=x", "-q", "--only", "actions", path)
+    faults = (("Any number.", ""), ('default="7"', 'default="seven"'), ('"9s"', '"often"'))
+    path = Mutant("many", faults).write(tmp_path)
+    done = check("-q", "--meta-data", path)
     assert done.returncode == 1
     assert "Begin with the first failure" in done.stdout
 
