@@ -9,11 +9,13 @@ check, nothing that it started lives on, and nothing of it waits for the end of 
 Requests, each with an `id` that comes back as `{"id", "answer"}`, and their answers:
 
 - `{"do": "run", "calls": [CALL...], "timeout": s, "kill_after": s or null, "needles": [text...]}`: run
-  these at once. A CALL is `{"argv", "env", "cwd", "user": [uid, gid] or null, "trace": bool}`. Answers
-  `{"results": [{"code", "stdout", "stderr", "seconds", "timed_out", "is_open", "programs"}...],
-  "seen": [text...]}`. `is_open`: somebody else still had the outputs a moment after the end. `programs`: of
-  a traced call the arguments of each program that began, `[[text...]...]`; null where that could not be
-  seen. `seen`: the needles that were in the arguments of any process below this one meanwhile.
+  these at once. A CALL is `{"argv", "env", "cwd", "user": [uid, gid] or null, "trace": TRACE}`. Answers
+  `{"results": [{"code", "stdout", "stderr", "seconds", "timed_out", "is_open", "programs", "deeds"}...],
+  "seen": [text...]}`. `is_open`: somebody else still had the outputs a moment after the end. `programs`:
+  where TRACE is "programs" or "deeds" and not empty, the arguments of each program that began,
+  `[[text...]...]`; null where that could not be seen. `deeds`: where TRACE is "deeds", what was written and
+  who was spoken to, see tracer.py. `seen`: the needles that were in the arguments of any process below this
+  one meanwhile.
 - `{"do": "list"}`: answers the living processes below this one as `[{"pid", "command", "is_root"}...]`.
   `is_root`: its parent is this one, so it was put into the background.
 - `{"do": "signal", "pids": [n...], "number": n}`: a signal to those of them that live below this one.
@@ -80,7 +82,7 @@ class Run:
         if call.get("trace"):
             self.trace, told = os.pipe()
             os.set_blocking(self.trace, False)
-            argv, passed = [sys.executable, "-I", str(TRACER), str(told), *argv], (told,)
+            argv, passed = [sys.executable, "-I", str(TRACER), str(told), call["trace"], *argv], (told,)
         try:
             self.process = subprocess.Popen(
                 argv,
@@ -138,14 +140,16 @@ class Run:
             "seconds": self.end - self.begin,
             "timed_out": self.timed_out,
             "is_open": bool(self.open),
-            "programs": self.began(),
+            "programs": self.told(list),
+            "deeds": self.told(dict),
         }
 
-    def began(self) -> list[list[str]] | None:
-        """The arguments of each program; None where the system did not let us see them."""
+    def told(self, kind: type) -> list[Any] | None:
+        """The arguments of each program (lists), or the deeds (dicts); None where we could not see them."""
         lines = bytes(self.programs).splitlines()
-        found = [json.loads(line) for line in lines if line.endswith((b"]", b"null"))]
-        return None if self.trace is None or None in found else found
+        found = [json.loads(line) for line in lines if line.endswith((b"]", b"}", b"null"))]
+        seen = [one for one in found if isinstance(one, kind)]
+        return None if self.trace is None or None in found else seen
 
     def close(self) -> None:
         if self.trace is not None:
@@ -184,7 +188,7 @@ def perform(request: dict[str, Any]) -> dict[str, Any]:
     results = [run.result() for run in runs]
     for run in runs:
         run.close()
-        for words in run.began() or []:
+        for words in run.told(list) or []:
             line = " ".join(words).encode("utf-8", "surrogateescape")
             seen.update(needle for needle in needles if needle in line)
     return {"results": results, "seen": sorted(needle.decode("utf-8", "surrogateescape") for needle in seen)}

@@ -14,6 +14,11 @@ FORK, VFORK, CLONE, EXEC, STOP = 1, 2, 3, 4, 128
 FAMILY = 1 << FORK | 1 << VFORK | 1 << CLONE
 """An option: what a process begins is traced as well."""
 PROGRAMS = FAMILY | 1 << EXEC
+GOOD = 1
+"""An option: stops for system calls are told from others."""
+SYSTEM_CALL = signal.SIGTRAP | 0x80
+"""The signal of such a stop."""
+STEP, INFO = 24, 0x420E
 WALL = 0x40000000
 """For waitpid: threads too."""
 STOPPING = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
@@ -23,9 +28,9 @@ _libc.ptrace.restype = ctypes.c_long
 _libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
 
 
-def call(request: int, pid: int, data: int = 0) -> None:
+def call(request: int, pid: int, data: int = 0, address: int = 0) -> None:
     """Raises OSError."""
-    if _libc.ptrace(request, pid, None, data) == -1:
+    if _libc.ptrace(request, pid, address, data) == -1:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
 
@@ -35,19 +40,20 @@ def event_of(status: int) -> int:
     return status >> 16
 
 
-def go_on(pid: int, number: int = 0) -> None:
+def go_on(pid: int, number: int = 0, how: int = CONT) -> None:
     """Let a stopped process run, with this signal or none; one that was killed meanwhile is no trouble."""
     with contextlib.suppress(ProcessLookupError):
-        call(CONT, pid, number)
+        call(how, pid, number)
 
 
-def go_on_as_meant(pid: int, status: int) -> None:
+def go_on_as_meant(pid: int, status: int, how: int = CONT) -> None:
     """Let it run as it would without us: it gets its signals, and stays stopped where somebody stopped it."""
     number, event = os.WSTOPSIG(status), event_of(status)
-    if not event:
-        go_on(pid, number)
+    if number == SYSTEM_CALL:
+        go_on(pid, 0, how)
+    elif not event:
+        go_on(pid, number, how)
     elif event == STOP and number in STOPPING:
-        with contextlib.suppress(ProcessLookupError):
-            call(LISTEN, pid)
+        go_on(pid, 0, LISTEN)
     else:
-        go_on(pid)
+        go_on(pid, 0, how)

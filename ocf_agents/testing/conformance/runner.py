@@ -20,13 +20,13 @@ KEEPER = Path(__file__).with_name("keeper.py")
 
 @dataclass(frozen=True)
 class Call:
-    """One action to run. user: (uid, gid), None for the present one. is_traced: see its programs."""
+    """One action to run. user: (uid, gid), None for the present one. trace: programs, deeds or empty."""
 
     argv: Sequence[str]
     env: Mapping[str, str]
     cwd: str
     user: tuple[int, int] | None = None
-    is_traced: bool = False
+    trace: str = ""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Ran:
     code: the exit code; negative: ended by that signal; 127 with the reason on stderr: could not be run.
     is_open: a moment after its end somebody still had its outputs. seen: the needles that were seen
     in the arguments of processes. programs: the arguments of each program that a traced call began, its own
-    first; None for other calls, and where the system does not let us see them.
+    first; None for other calls, and where the system does not let us see them. deeds: of a call that is
+    traced for `deeds`, `{"file": path}` for what it opened to write, `{"peer": address}` whom it spoke to.
     """
 
     code: int
@@ -47,6 +48,7 @@ class Ran:
     is_open: bool
     seen: tuple[str, ...] = ()
     programs: Sequence[Sequence[str]] | None = None
+    deeds: Sequence[Mapping[str, str]] | None = None
 
     @property
     def reason(self) -> str | None:
@@ -120,7 +122,7 @@ class Runner:
                     "env": dict(one.env),
                     "cwd": one.cwd,
                     "user": one.user,
-                    "trace": one.is_traced,
+                    "trace": one.trace,
                 }
                 for one in calls
             ],

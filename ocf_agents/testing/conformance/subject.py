@@ -81,9 +81,13 @@ class Places:
             variables["HA_VARRUN"] = str(self.var_run)
         return variables
 
+    @property
+    def logs(self) -> tuple[Path, Path]:
+        return self.log, self.debug_log
+
     def files(self) -> set[tuple[str, int, int]]:
         """All that lies there but the logs: path, size, time of change."""
-        logs = {str(self.log), str(self.debug_log), str(self.root / LOCK)}
+        logs = {str(self.root / LOCK), *map(str, self.logs)}
         found = set()
         for path in self.root.rglob("*"):
             if str(path) not in logs and not path.is_dir():
@@ -93,11 +97,7 @@ class Places:
 
     def logged(self) -> str:
         """What the logs hold."""
-        return "".join(
-            path.read_text("utf-8", "surrogateescape")
-            for path in (self.log, self.debug_log)
-            if path.is_file()
-        )
+        return "".join(path.read_text("utf-8", "surrogateescape") for path in self.logs if path.is_file())
 
 
 class Subject:
@@ -195,9 +195,9 @@ class Subject:
         environ: Mapping[str, str],
         *more: str,
         user: tuple[int, int] | None = None,
-        is_traced: bool = False,
+        trace: str = "",
     ) -> Call:
-        return Call([str(self.path), action, *more], environ, str(self.places.home), user, is_traced)
+        return Call([str(self.path), action, *more], environ, str(self.places.home), user, trace)
 
     def run(
         self,
@@ -208,11 +208,11 @@ class Subject:
         probe: bool = False,
         kill_after: float | None = None,
         needles: Sequence[str] = (),
-        is_traced: bool = False,
+        trace: str = "",
     ) -> Ran:
         """Run an action. parameters: instead of the resource's; more: further arguments."""
         environ = apply(self.environ(action, parameters=parameters, probe=probe), changes or {})
-        call = self.call(action, environ, *more, is_traced=is_traced)
+        call = self.call(action, environ, *more, trace=trace)
         return self.runner.run([call], self.timeout(action), kill_after=kill_after, needles=needles)[0]
 
     def run_twice_at_once(self, action: str) -> list[Ran]:

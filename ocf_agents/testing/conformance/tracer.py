@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a command, and tells of each program that begins below it, however short its life.
 
-A program of its own: `python3 -I tracer.py DESCRIPTOR COMMAND...`. For each program a JSON line with its
-arguments is written to the descriptor, the command's own first. Where the system does not allow that
-(ptrace), the line is `null` and the command runs untraced. It ends as the command does; whoever lives on is
-let go.
+A program of its own: `python3 -I tracer.py DESCRIPTOR WHAT COMMAND...`. For each program a JSON line with its
+arguments is written to the descriptor, the command's own first. Where WHAT is `deeds`, and not `programs`,
+there is also a line `{"file": path}` for each file that is opened to be written or gets its name, and a line
+`{"peer": address}` for each address of the network that is spoken to. Where the system does not allow that
+(ptrace), or this machine is of an architecture whose system calls are not known, the line is `null` and the
+command runs untraced. It ends as the command does; whoever lives on is let go.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ from __future__ import annotations
 import json
 import os
 import signal
+import struct
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3]))  # this package, and not another installation of it
-from ocf_agents.testing.conformance import ptrace
+from ocf_agents.testing.conformance import ptrace, syscall
 
 del sys.path[0]
 
@@ -28,7 +32,7 @@ POLL_SECONDS = 0.002
 
 
 def main() -> None:
-    report, command = int(sys.argv[1]), sys.argv[2:]
+    report, has_deeds, command = int(sys.argv[1]), sys.argv[2] == "deeds", sys.argv[3:]
     os.set_inheritable(report, False)
     gate, opener = os.pipe()
     child = os.fork()
@@ -37,11 +41,13 @@ def main() -> None:
         os.read(gate, 1)
         become(command)
     try:
-        ptrace.call(ptrace.SEIZE, child, ptrace.PROGRAMS)
+        if has_deeds and os.uname().machine not in syscall.MACHINES:
+            raise OSError
+        ptrace.call(ptrace.SEIZE, child, ptrace.PROGRAMS | (ptrace.GOOD if has_deeds else 0))
     except OSError:
         os.write(report, b"null\n")
     os.close(opener)
-    end_as(follow(child, report))
+    end_as(follow(child, report, has_deeds))
 
 
 def become(command: list[str]) -> None:
@@ -55,8 +61,9 @@ def become(command: list[str]) -> None:
     os._exit(CANNOT_RUN)
 
 
-def follow(child: int, report: int) -> int:
+def follow(child: int, report: int, has_deeds: bool) -> int:
     """Let all of them run, until the child has ended; its status. What it put aside gets a moment."""
+    how = ptrace.STEP if has_deeds else ptrace.CONT
     result, end = None, None
     while end is None or time.monotonic() < end:
         try:
@@ -66,13 +73,24 @@ def follow(child: int, report: int) -> int:
         if not pid:
             time.sleep(POLL_SECONDS)
         elif os.WIFSTOPPED(status):
-            if ptrace.event_of(status) == ptrace.EXEC:
-                os.write(report, json.dumps(arguments_of(pid)).encode() + b"\n")
-            ptrace.go_on_as_meant(pid, status)
+            note(pid, status, report)
+            ptrace.go_on_as_meant(pid, status, how)
         elif pid == child:
             result, end = status, time.monotonic() + LAST_SECONDS
     assert result is not None
     return result
+
+
+def note(pid: int, status: int, report: int) -> None:
+    """Tell of a program that begins, or of what a process is about to do."""
+    told: object = None
+    if ptrace.event_of(status) == ptrace.EXEC:
+        told = arguments_of(pid)
+    elif os.WSTOPSIG(status) == ptrace.SYSTEM_CALL:
+        with suppress(OSError, struct.error):
+            told = syscall.deed(pid)
+    if told:
+        os.write(report, json.dumps(told).encode() + b"\n")
 
 
 def arguments_of(pid: int) -> list[str]:

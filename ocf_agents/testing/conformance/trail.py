@@ -28,11 +28,15 @@ class Trail:
         self.texts, self.pids = dict(texts), list(pids)
 
     @classmethod
-    def of(cls, subject: Subject, processes: Sequence[Process]) -> Trail:
-        """What leads to these processes of the running resource. Raises NotApplicable if nothing does."""
+    def of(cls, subject: Subject, processes: Sequence[Process], written: Iterable[Path] = ()) -> Trail:
+        """What leads to these processes of the running resource. Raises NotApplicable if nothing does.
+
+        written: files that its start has written, wherever they are.
+        """
         pids = [one.pid for one in processes]
         ours = {path: text for path in own(subject) if (text := read(path)) and names(text, pids)}
-        others = {path: text for path in elsewhere(subject) if (text := read(path)) and is_plain(text, pids)}
+        places = [*elsewhere(subject), *(path for path in written if path not in subject.places.logs)]
+        others = {path: text for path in places if (text := read(path)) and is_plain(text, pids)}
         if not ours and not others:
             raise NotApplicable("no file is seen that holds the number of the resource's process")
         return cls({**others, **ours}, pids)

@@ -36,6 +36,8 @@ TOOLS = """
     realpath true false xargs seq
 """.split()  # noqa: SIM905 (words)
 """What a shell's agent cannot do without."""
+INNOCENT = re.compile(r"/dev/|/proc/self/|.*/__pycache__/")
+"""No real files, and what an interpreter keeps for itself. (What is gone afterwards is a here-document.)"""
 QUICK_SECONDS = 5.0
 SHORTEST_SECONDS = 1.0
 SENSIBLE_SECONDS = 10.0
@@ -582,13 +584,32 @@ def check_side_effects(subject: Subject) -> None:
 def check_no_programs(subject: Subject) -> None:
     working(subject)
     environ = subject.environ(META_DATA, parameters={}, timeout=META_DATA_SECONDS)
-    call = subject.call(META_DATA, environ, is_traced=True)
+    call = subject.call(META_DATA, environ, trace="programs")
     programs = subject.runner.run([call], META_DATA_SECONDS)[0].programs
     if programs is None:
         raise NotApplicable("this system does not allow to see which programs it runs (ptrace)")
     others = [words for words in programs[1:] if words and os.path.basename(words[0]) not in TOOLS]
     if others:
         raise Failed(one_line(f"meta-data ran {' '.join(others[0])[:120]!r}; expected: no program"))
+
+
+@GROUP.rule(
+    "no-deeds",
+    "It writes no file, wherever that is, and speaks to nobody over the network",
+    "tools call it on hosts where the resource never runs, and wait for it; case 109",
+)
+def check_no_deeds(subject: Subject) -> None:
+    working(subject)
+    environ = subject.environ(META_DATA, parameters={}, timeout=META_DATA_SECONDS)
+    deeds = subject.runner.run([subject.call(META_DATA, environ, trace="deeds")], META_DATA_SECONDS)[0].deeds
+    if deeds is None:
+        raise NotApplicable("this system does not allow to see what it does (ptrace)")
+    for deed in deeds:
+        if "peer" in deed:
+            raise Failed(f"meta-data spoke to {deed['peer']}; expected: to nobody")
+        path = Path(deed["file"])
+        if not INNOCENT.match(deed["file"]) and path not in subject.places.logs and path.is_file():
+            raise Failed(one_line(f"meta-data wrote {deed['file']}; expected: no file"))
 
 
 @GROUP.rule("quick", "It is there within 5 s", "Pacemaker and its tools wait for it; developer's guide (5s)")

@@ -80,7 +80,7 @@ def attempt(subject: Subject) -> Trial:
         if action == "validate-all" and not subject.advertises(action):
             continue
         ran = subject.run(
-            action, parameters=given, changes={"HA_debug": "1"}, needles=list(secrets), is_traced=True
+            action, parameters=given, changes={"HA_debug": "1"}, needles=list(secrets), trace="programs"
         )
         output += ran.stdout + ran.stderr
         seen.update(ran.seen)

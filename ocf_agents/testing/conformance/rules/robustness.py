@@ -6,6 +6,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from ocf_agents.testing.conformance.rule import Failed, Group, NotApplicable, ended, expect
 from ocf_agents.testing.conformance.runner import Bystander, Process, Ran
@@ -183,9 +184,11 @@ def mistaken(subject: Subject) -> Iterator[Bystander]:
     Raises NotApplicable if no file holds that number. It is as after a crash or a reboot, when the kernel
     gives a number again.
     """
+    subject.ensure_stopped()
+    deeds = subject.run("start", trace="deeds").deeds or []
     subject.ensure_started()
     before = subject.processes()
-    trail = Trail.of(subject, before)
+    trail = Trail.of(subject, before, [Path(deed["file"]) for deed in deeds if "file" in deed])
     subject.runner.signal([one.pid for one in before], signal.SIGKILL)
     subject.settle()
     with subject.runner.bystander() as stranger:

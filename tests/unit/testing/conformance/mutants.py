@@ -142,8 +142,14 @@ METADATA = (
     one("metadata.placeholders", ">A number<", ">A {kind} of number<"),
     one("metadata.placeholders", 'default="7"', 'default="\\$OCF_RESKEY_port"', "metadata.defaults"),
     before("metadata.no-programs", META, "sleep 0"),
+    before("metadata.no-deeds", META, 'echo x >"$0.seen"'),
     before("metadata.quiet", META, "echo a word >&2"),
-    before("metadata.side-effects", META, '[ -z "$HOME" ] || { echo x >"$HOME/left"; } 2>/dev/null'),
+    before(
+        "metadata.side-effects",
+        META,
+        '[ -z "$HOME" ] || { echo x >"$HOME/left"; } 2>/dev/null',
+        "metadata.no-deeds",
+    ),
     before("metadata.side-effects", META, "sleep 3 </dev/null >/dev/null 2>&1 &", "metadata.no-programs"),
 )
 

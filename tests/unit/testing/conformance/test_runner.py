@@ -108,7 +108,7 @@ SHORT = "/bin/true a-short-life; exec /bin/sh -c 'sleep 100 </dev/null >/dev/nul
 
 
 def test_a_traced_action_tells_of_each_program_however_short_it_lives(runner: Runner) -> None:
-    call = Call(["/bin/sh", "-c", SHORT], ENVIRON, "/", is_traced=True)
+    call = Call(["/bin/sh", "-c", SHORT], ENVIRON, "/", trace="programs")
     (ran,) = runner.run([call], 10, needles=["a-short-life", "other-4711"])
     assert ran.code == 3
     assert ran.programs is not None, "this system does not allow ptrace"
@@ -118,15 +118,31 @@ def test_a_traced_action_tells_of_each_program_however_short_it_lives(runner: Ru
 
 
 def test_a_traced_action_ends_as_it_would(runner: Runner) -> None:
-    call = Call(["/bin/sh", "-c", "kill -HUP $$"], ENVIRON, "/", is_traced=True)
+    call = Call(["/bin/sh", "-c", "kill -HUP $$"], ENVIRON, "/", trace="programs")
     assert runner.run([call], 10)[0].code == -signal.SIGHUP
-    call = Call(["/no/such/agent", "start"], ENVIRON, "/", is_traced=True)
+    call = Call(["/no/such/agent", "start"], ENVIRON, "/", trace="programs")
     ran = runner.run([call], 10)[0]
     assert (ran.code, "No such file" in ran.stderr) == (127, True)
-    call = Call(["/bin/sh", "-c", "sleep 100"], ENVIRON, "/", is_traced=True)
+    call = Call(["/bin/sh", "-c", "sleep 100"], ENVIRON, "/", trace="programs")
     ran = runner.run([call], 0.3)[0]
     assert (ran.code, ran.timed_out) == (-signal.SIGKILL, True)
     assert wait_for(lambda: not runner.processes())
+
+
+DEEDS = "cd $1; echo x >draft; mv draft final; cat </etc/hostname >/dev/null; exec 3<>/dev/tcp/127.0.0.1/9"
+
+
+@pytest.mark.skipif(not Path("/bin/bash").exists(), reason="only bash speaks to the network by itself")
+def test_a_traced_action_tells_what_it_writes_and_whom_it_speaks_to(runner: Runner, tmp_path: Path) -> None:
+    call = Call(["/bin/bash", "-c", DEEDS, "-", str(tmp_path)], ENVIRON, "/", trace="deeds")
+    (ran,) = runner.run([call], 10)
+    assert ran.deeds is not None, "this system does not allow ptrace"
+    files = [one["file"] for one in ran.deeds if "file" in one]
+    assert [name for name in files if not name.startswith("/dev/")] == [
+        str(tmp_path / "draft"),
+        str(tmp_path / "final"),
+    ]
+    assert [one for one in ran.deeds if "peer" in one] == [{"peer": "127.0.0.1:9"}]
 
 
 def test_who_is_deaf_is_ended_by_sigkill_alone(runner: Runner) -> None:

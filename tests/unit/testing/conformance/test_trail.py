@@ -61,6 +61,13 @@ def test_a_configuration_with_the_same_number_in_it_is_left_alone(subject: Subje
     )
 
 
+def test_a_plain_pid_file_is_found_wherever_start_has_written_it(subject: Subject, tmp_path: Path) -> None:
+    path, log = tmp_path / "elsewhere", tmp_path / "daemon.log"
+    path.write_text("4711\n")
+    log.write_text("started as 4711\n")
+    assert list(Trail.of(subject, OURS, [path, log]).texts) == [path]
+
+
 def test_links_long_files_and_directories_are_left_alone(subject: Subject, config: Path) -> None:
     config.write_text("4711\n")
     (subject.places.run / "link").symlink_to(config)
