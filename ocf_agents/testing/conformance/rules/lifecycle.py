@@ -200,15 +200,24 @@ def check_idle_monitor(subject: Subject) -> None:
 
 def monitor_idly(subject: Subject, what: str) -> None:
     """A probe and a recurring monitor; then nothing lives but what lived before, and all of that."""
-    before = subject.processes()
     for name, monitor in (("probe", subject.probe), ("monitor", subject.monitor)):
+        before = subject.processes()
         monitor()
         more = subject.settle(before, IDLE_SECONDS)
         if more:
             raise Failed(f"a {name} of {what} began {more[0]}; expected: nothing")
-        lost = {one.pid for one in before if one.is_root} - {one.pid for one in subject.processes()}
-        if lost:
-            raise Failed(f"a {name} of {what} ended process {min(lost)} of it; expected: it lives on")
+        if not lost(subject, before):
+            continue
+        before = subject.processes()  # something may have ended by itself just then
+        monitor()
+        ended_now = lost(subject, before)
+        if ended_now:
+            raise Failed(f"a {name} of {what} ended process {min(ended_now)} of it; expected: it lives on")
+
+
+def lost(subject: Subject, before: list[Process]) -> set[int]:
+    """The daemons of `before` that live no more."""
+    return {one.pid for one in before if one.is_root} - {one.pid for one in subject.processes()}
 
 
 def kill_daemons(subject: Subject) -> None:

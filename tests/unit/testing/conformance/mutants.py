@@ -180,6 +180,7 @@ LIFECYCLE = (
         "lifecycle.restart",
         "lifecycle.stop-stopped",
         "lifecycle.crash-stop",
+        "lifecycle.idle-monitor",
     ),
     one("lifecycle.probe-started", "return 0 # runs", f"[ {INTERVAL} != 0 ]"),
     one("lifecycle.start-started", "process && lives && return 0", "process && lives && return 1"),
