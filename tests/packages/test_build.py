@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ocf_agents import __version__
-from tests.packages.conftest import SOURCE, Builder, Release
+from tests.packages.builder import SOURCE, Builder, Release
 from tests.packages.place import run
 
 

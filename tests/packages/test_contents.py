@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.packages.conftest import SOURCE, Release
+from tests.packages.builder import SOURCE, Release
 from tests.packages.place import run
 
 CONTENTS = Path(__file__).parent / "contents.txt"

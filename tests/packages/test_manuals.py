@@ -16,7 +16,7 @@ from ocf_agents import __version__
 from ocf_agents.agents.nova_compute import AGENT
 from ocf_agents.ocf.agent import Action, Agent
 from ocf_agents.ocf.parameters import Parameter, Select, String
-from tests.packages.conftest import SOURCE
+from tests.packages.builder import SOURCE
 from tests.packages.place import run
 
 DATE = "2026-11-30"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.packages.conftest import SOURCE, Release
+from tests.packages.builder import SOURCE, Release
 from tests.packages.place import run
 
 NAMES = SOURCE / "packaging" / "rpm" / "names.txt"

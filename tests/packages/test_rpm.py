@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.packages.conftest import Release
+from tests.packages.builder import Release
 from tests.packages.place import AGENT, LIKE_HACLUSTER, NOBODY, ROOT_USER, STATE, Root, run
 
 

@@ -90,7 +90,8 @@ def up(lab: Lab, _: argparse.Namespace) -> None:
 def test_(lab: Lab, options: argparse.Namespace) -> int:
     """Run the scenarios in the control node's network."""
     lab.up()
-    return _pytest(lab, LAB, [*options.files, *options.pytest], {"LAB": "1"})
+    environ = {"LAB": "1", "PYTHONPATH": str(REPO)}  # packages are built by what tests/packages builds with
+    return _pytest(lab, LAB, [*options.files, *options.pytest], environ)
 
 
 def contract(lab: Lab, _: argparse.Namespace) -> int:

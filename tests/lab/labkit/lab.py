@@ -13,6 +13,7 @@ from labkit import compute, packages, remote
 from labkit.cluster import FOLDERS, Cluster
 from labkit.control import Control
 from labkit.errors import LabError, wait_for
+from labkit.installed import InstalledNode
 from labkit.layout import REPO, Layout, is_open
 from labkit.network import Network
 from labkit.node import CHECKOUT, OFFERED, Node
@@ -28,6 +29,7 @@ CONTRACT_HOST = "contract1"
 EXAMPLE = "ledger"
 EXAMPLE_TEXT = REPO / "ocf_agents" / "cli" / "templates" / "promotable.txt"
 NODES, REMOTE, SYSTEMD = ("node1", "node2"), "remote1", "sysd1"
+INSTALLED = "pkg1"
 ADDRESSES = {
     CONTROL: "10.99.0.200",
     PROXY: "10.99.0.201",
@@ -35,6 +37,7 @@ ADDRESSES = {
     "node2": "10.99.0.2",
     REMOTE: "10.99.0.21",
     SYSTEMD: "10.99.0.31",
+    INSTALLED: "10.99.0.41",
 }
 
 
@@ -53,6 +56,8 @@ class Lab:
         self.remote = remote.RemoteNode(layout, self.network, REMOTE, FOLDERS)
         # A cluster of its own, brought up by the stories that are about systemd.
         self.systemd_cluster = SystemdCluster([SystemdNode(layout, self.network, SYSTEMD, FOLDERS)])
+        # Another one, brought up by the stories that are about packages.
+        self.installed_cluster = Cluster([InstalledNode(layout, self.network, INSTALLED, FOLDERS)])
 
     @classmethod
     def of_environment(cls, environ: Mapping[str, str] = os.environ) -> Lab:
@@ -67,7 +72,8 @@ class Lab:
     @property
     def nodes(self) -> list[Node]:
         """All machines of the lab."""
-        return [self.control.node, *self.cluster.nodes, self.remote, *self.systemd_cluster.nodes]
+        others = [*self.systemd_cluster.nodes, *self.installed_cluster.nodes]
+        return [self.control.node, *self.cluster.nodes, self.remote, *others]
 
     def node(self, name: str) -> Node:
         for node in self.nodes:

@@ -49,6 +49,9 @@ class Folder:
 class Node:
     """One machine; `start`, `kill` (power loss) and `run` are what can be done with it."""
 
+    private: Sequence[str] = PRIVATE
+    """The directories that it has for itself."""
+
     systemd: Sequence[str] = ()
     """The options of systemd where it is PID 1."""
 
@@ -104,10 +107,8 @@ class Node:
         (self.home / "boot-id").write_text(f"{uuid.uuid4()}\n", encoding="ascii")
 
     def _plan(self) -> dict[str, object]:
-        for folder in (self.layout.layer, self.layout.offered, self.layout.tools):
-            folder.mkdir(parents=True, exist_ok=True)
         overlays = []
-        for directory in PRIVATE:
+        for directory in self.private:
             work = self.home / "work" / directory.strip("/").replace("/", "-")
             work.mkdir(parents=True, exist_ok=True)
             overlays.append([directory, str(self.folder(directory)), str(work)])
@@ -115,19 +116,23 @@ class Node:
             "hostname": self.name,
             "overlays": overlays,
             "tmpfs": [["/run", "0755"], ["/dev/shm", "1777"]],
-            "binds": [
-                [str(REPO), str(CHECKOUT)],
-                [str(self.layout.offered), str(OFFERED)],
-                [str(self.home / "boot-id"), BOOT_ID],
-            ],
-            "merges": [
-                [directory, str(layer)]
-                for directory, layer in ((AGENTS, self.layout.layer), (TOOLS, self.layout.tools))
-                if os.path.isdir(directory)
-            ],
+            "binds": [*self._lent(), [str(self.home / "boot-id"), BOOT_ID]],
+            "merges": self._laid_over(),
             "folders": [[f.path, oct(f.mode), f.user, f.group] for f in self.folders],
             "systemd": self.systemd,
         }
+
+    def _lent(self) -> list[list[str]]:
+        """What of this machine it has at another place: the checkout, and the agents."""
+        self.layout.offered.mkdir(parents=True, exist_ok=True)
+        return [[str(REPO), str(CHECKOUT)], [str(self.layout.offered), str(OFFERED)]]
+
+    def _laid_over(self) -> list[list[str]]:
+        """Directories of this machine with a layer over them: the checkout's agents, the lab's fence agent."""
+        layers = ((AGENTS, self.layout.layer), (TOOLS, self.layout.tools))
+        for _, layer in layers:
+            layer.mkdir(parents=True, exist_ok=True)
+        return [[directory, str(layer)] for directory, layer in layers if os.path.isdir(directory)]
 
     # power
 
