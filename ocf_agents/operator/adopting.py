@@ -5,7 +5,8 @@ A resource that was renamed in the cluster, or a host that was renamed in Nova's
 is not its own: it leaves the host disabled, as the guard cannot know. An operator can: he says whose marker
 it is, and the host is enabled (where the service runs), or the disable becomes this resource's own (where it
 is stopped: the next start enables).
-Nothing is taken over from a resource that is still there: its own start does it.
+Nothing is taken over from a resource that the cluster still has: its own start does it. Its record alone,
+which a renaming leaves behind, is no resource.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from ocf_agents.guard.marker import Marker
 from ocf_agents.guard.record import Record
 from ocf_agents.guard.row import Row
 from ocf_agents.operator.holding import Desk, Outcome
+from ocf_agents.operator.look import memory_of
+from ocf_agents.operator.resource import Resource
 from ocf_agents.operator.texts import since
 from ocf_agents.operator.trouble import BadInput, Refused
 
@@ -41,8 +44,26 @@ def describe(there: Marker | None, row: Row) -> str:
     return f"disabled by resource {there.resource} on host {there.host}, since {since(there.at)}"
 
 
-def check(there: Marker, resource: str | None, host: str | None, present: Iterable[str]) -> None:
-    """Raises BadInput unless the marker's names are given, Refused if that resource is still `present`."""
+def still_here(others: Iterable[Resource], *, is_cluster_known: bool) -> list[str]:
+    """Whose own start enables the host: those that the cluster has, and all where it does not tell."""
+    return [one.name for one in others if one.configured is not None or not is_cluster_known]
+
+
+def unsettled(others: Iterable[Resource]) -> list[str]:
+    """Those with a request that may still land, or whose record cannot be read."""
+    memories = {one.name: memory_of(one, one.recorded_host) for one in others}
+    return [
+        name
+        for name, memory in memories.items()
+        if memory.record is None or memory.record.attempts or memory.is_helped
+    ]
+
+
+def check(
+    there: Marker, resource: str | None, host: str | None, present: Iterable[str], waiting: Iterable[str] = ()
+) -> None:
+    """Raises BadInput unless the marker's names are given, Refused if that resource is still `present`, or
+    `waiting` for a request of its own: it would leave the same marker once more."""
     wanted = (marker.name(resource or ""), marker.name(host or there.host))
     if wanted != (there.resource, there.host):
         raise BadInput(
@@ -51,6 +72,11 @@ def check(there: Marker, resource: str | None, host: str | None, present: Iterab
     if there.resource in {marker.name(name) for name in present}:
         raise Refused(
             f"resource {there.resource} is still here: its own start enables the host; nothing was done"
+        )
+    if there.resource in {marker.name(name) for name in waiting}:
+        raise Refused(
+            f"a request of resource {there.resource} may still land: wait until ocf-agents status"
+            f" {there.resource} lists none; nothing was done"
         )
 
 

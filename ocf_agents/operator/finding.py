@@ -114,8 +114,11 @@ def _of_host(wanted: Wanted, host: str, resources: Sequence[Resource]) -> list[T
 
 
 def one_target(wanted: Wanted, source: cluster.Source) -> Target:
-    """The only one. Raises BadInput where there are several."""
+    """The only one, or the only one that the cluster has beside records of old names. Else BadInput."""
     found = targets(wanted, source)
+    configured = [one for one in found if one.resource and one.resource.configured]
+    if len(configured) == 1:
+        return configured[0]
     if len(found) > 1:
         raise BadInput(f"name one of the resources: {', '.join(clean(one.name) for one in found)}")
     return found[0]

@@ -383,6 +383,21 @@ def test_a_resource_whose_host_is_not_known_does_not_hide_the_others(
     assert str(bad) in lost["trouble"]
 
 
+def test_the_record_of_the_old_name_hinders_no_adoption(
+    operator: Operator, node: Node, cloud: ComputeApi
+) -> None:
+    row = cloud.row("cmp-7")
+    started(node)
+    stopped(node)
+    quiet(node)
+    operator.cib.write_text(operator.cib.read_text().replace('id="nova-compute"', 'id="compute"'))
+    assert "the cluster has no resource nova-compute" in operator.types("doctor", code=1)
+    assert "by resource nova-compute on host cmp-7" in operator.types("adopt")
+    operator.types("adopt", "--yes", "--from-resource", "nova-compute")
+    assert row.reason is not None
+    assert row.reason.startswith("ocf-agents disabled: resource=compute host=cmp-7 ")
+
+
 def test_the_doctor_finds_what_was_prepared(operator: Operator, node: Node, cloud: ComputeApi) -> None:
     started(node)
     cloud.row("cmp-7").forced_down = True

@@ -128,7 +128,7 @@ class Node:
         return [[str(REPO), str(CHECKOUT)], [str(self.layout.offered), str(OFFERED)]]
 
     def _laid_over(self) -> list[list[str]]:
-        """Directories of this machine with a layer over them: the checkout's agents, the lab's fence agent."""
+        """What has a layer over it: the checkout's agents are laid there, and the lab's fence agent."""
         layers = ((AGENTS, self.layout.layer), (TOOLS, self.layout.tools))
         for _, layer in layers:
             layer.mkdir(parents=True, exist_ok=True)

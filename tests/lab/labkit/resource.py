@@ -61,6 +61,13 @@ class Resource:
         wait_for(f"{self.name} to be stopped", lambda: not self.is_active, 120)
         self.cluster.run("crm", "--force", "configure", "delete", self.name)
 
+    def rename(self, name: str) -> None:
+        """Another name in the cluster, while it is stopped."""
+        self.cluster.run("crm", "--force", "configure", "rename", self.name, name)
+        self.name = name
+        self.cluster.wait()
+        self.forget()
+
     @property
     def exists(self) -> bool:
         return bool(self.cluster.query(f"//primitive[@id='{self.name}']"))

@@ -5,13 +5,20 @@ from __future__ import annotations
 
 import pytest
 
+from ocf_agents.agents.nova_compute import AGENT, SERVICE
 from ocf_agents.guard import marker
 from ocf_agents.guard.row import Row
 from ocf_agents.operator import adopting
+from ocf_agents.operator.cib import Configured
+from ocf_agents.operator.resource import Resource
 from ocf_agents.operator.trouble import BadInput, Refused
 
 AT = "2026-11-30T11:23:23Z"
 OLD = marker.make("old", "cmp-7", AT, "5b964e4f5116da1e")
+
+
+def resource(name: str, configured: Configured | None = None) -> Resource:
+    return Resource(name, AGENT, SERVICE, configured=configured)
 
 
 def row(reason: str | None, *, disabled: bool = True) -> Row:
@@ -40,3 +47,16 @@ def test_a_resource_that_is_still_here_keeps_its_own() -> None:
     adopting.check(OLD, "old", "cmp-7", [])
     with pytest.raises(Refused, match="still here"):
         adopting.check(OLD, "old", "cmp-7", ["old"])
+
+
+def test_what_may_still_land_is_waited_for() -> None:
+    with pytest.raises(Refused, match="may still land"):
+        adopting.check(OLD, "old", None, [], ["old"])
+    adopting.check(OLD, "old", None, [], ["nc"])
+
+
+def test_a_record_alone_is_no_resource_where_the_cluster_tells() -> None:
+    configured = resource("nc", Configured("nc", "ocf", "heartbeat", "nova-compute"))
+    both = [configured, resource("old")]
+    assert adopting.still_here(both, is_cluster_known=True) == ["nc"]
+    assert adopting.still_here(both, is_cluster_known=False) == ["nc", "old"]
