@@ -17,7 +17,6 @@ from labkit.report import Entry
 from labkit.resource import Resource
 from words import (
     HOLD,
-    MARKER,
     OPERATIONS,
     assert_disabled_by_us,
     assert_in_service,
@@ -257,7 +256,7 @@ def test_doctor(advised: Resource, node1: Node, story: Entry) -> None:
 
 @pytest.fixture
 def renamed(compute: Resource, control: Control) -> Iterator[Resource]:
-    """The resource under another name in the cluster, stopped before and after; its own name again at the end."""
+    """The resource under another name in the cluster, stopped; it has its own again afterwards."""
     assert compute.stop().code == 0
     assert_disabled_by_us(compute, within=0)
     compute.wait_until_nobody_works_on_it(HOLD + 40)
@@ -276,10 +275,8 @@ def test_adopt_after_a_renaming(renamed: Resource, node1: Node, story: Entry) ->
     shown = command(node1, "adopt")
     assert shown.text.startswith("disabled by resource nova-compute on host node1, since 20")
     assert "the agent of another resource or host" in command(node1, "status", "compute")["disabled by"]
-    assert (
-        "--from-resource nova-compute" in command(node1, "adopt", "compute", "--yes", code=BAD_INPUT).errors
-    )
-    adopted = command(node1, "adopt", "compute", "--yes", "--from-resource", "nova-compute")
+    assert "--from-resource nova-compute" in command(node1, "adopt", "--yes", code=BAD_INPUT).errors
+    adopted = command(node1, "adopt", "--yes", "--from-resource", "nova-compute")
     assert adopted.text.startswith("the disable is now compute's own: its next start enables the host")
     assert_disabled_by_us(compute, within=0)
     assert compute.start().code == 0
