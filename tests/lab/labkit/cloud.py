@@ -169,14 +169,19 @@ class Cloud:
         ours = {"X-Auth-Token": str(self._token), **VERSIONS.get(service, {})}
         return self._send(method, url, {**ours, **headers}, body)[1]
 
-    def _log_in(self) -> None:
+    def _who(self) -> dict[str, Any]:
+        """What Keystone is told."""
         identity = {
             "methods": ["password"],
             "password": {"user": {"name": self.user, "domain": {"id": "default"}, "password": self.password}},
         }
-        scope = {"project": {"name": self.project, "domain": {"id": "default"}}}
-        request = {"auth": {"identity": identity, "scope": scope}}
-        headers, answer = self._send("POST", f"{self.auth_url}/auth/tokens", {}, request)
+        return {
+            "identity": identity,
+            "scope": {"project": {"name": self.project, "domain": {"id": "default"}}},
+        }
+
+    def _log_in(self) -> None:
+        headers, answer = self._send("POST", f"{self.auth_url}/auth/tokens", {}, {"auth": self._who()})
         self._token = headers["X-Subject-Token"]
         for service in answer["token"]["catalog"]:
             for endpoint in service["endpoints"]:
@@ -196,3 +201,14 @@ class Cloud:
             raise Refused(error.code, error.read().decode(errors="replace")) from None
         except urllib.error.URLError as error:
             raise LabError(f"{method} {url}: {error.reason}") from None
+
+
+class Application(Cloud):
+    """A program that is logged in with an application credential."""
+
+    def __init__(self, auth_url: str, identifier: str, secret: str) -> None:
+        super().__init__(auth_url, identifier, secret, "")
+
+    def _who(self) -> dict[str, Any]:
+        credential = {"id": self.user, "secret": self.password}
+        return {"identity": {"methods": ["application_credential"], "application_credential": credential}}

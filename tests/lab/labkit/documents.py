@@ -49,7 +49,7 @@ class Configuration:
         )
 
     def fitted(self, node: str, parameters: Mapping[str, str]) -> Configuration:
-        """The lab's node for each hypervisor of the document, the lab's cloud and parameters for its cloud."""
+        """The lab's node for each hypervisor of the document, the lab's parameters for its cloud."""
         given = " ".join(f"{name}={value}" for name, value in parameters.items())
 
         def fit(text: str) -> str:
