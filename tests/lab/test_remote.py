@@ -138,3 +138,26 @@ def test_a_remote_node_is_cut_off(
     else:
         assert_in_service(compute)
         assert_stays_in_service(compute, HOLD)
+
+
+def test_a_stop_is_ordered_while_a_remote_node_is_cut_off(
+    lab: Lab, compute: Resource, remote: RemoteNode, switch: PowerSwitch, cluster: Cluster, story: Entry
+) -> None:
+    """Remote node: its cable is pulled, and it is to be stopped; it is fenced, and no stop runs any more."""
+    before = len(switch.fenced)
+    lab.network.cut(remote.name)
+    compute.set_role("Stopped")
+    wait_for("the fencing", lambda: len(switch.fenced) > before, 60)
+    wait_for("the node to boot", lambda: remote.is_up, 20)
+    lab.network.heal(remote.name)
+    remote.wait_until_online(cluster)
+    cluster.wait()
+    assert [fencing.node for fencing in switch.fenced[before:]] == [remote.name]
+    assert compute.process is None
+    assert [action.name for action in compute.actions if action.code == 0] == []
+    assert writes(compute.requests) == [], "nobody was left to send one"
+    assert compute.row.is_enabled, "as any host that has lost its power, and not as one that was stopped"
+    story.notes.append(f"row while it is stopped: {compute.row}")
+    assert compute.start().code == 0
+    assert_in_service(compute)
+    assert_stays_in_service(compute, HOLD)

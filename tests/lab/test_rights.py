@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rights that README wants for the agents' user, on a real Keystone and a real Nova: enough, and needed."""
+"""The rights that README wants for the agents' user, on a real Keystone and Nova: enough, and needed."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def set_api(control: Control, text: str) -> None:
 def test_access_rules_and_a_nova_that_does_not_know_its_type(
     confined: Application, unconfined: Application, control: Control, node1: Node, without_service_type: None
 ) -> None:
-    """README: they work only where nova-api has service_type = compute; elsewhere it is 401, and is said so."""
+    """README: they work only where nova-api has service_type = compute; elsewhere it is 401."""
     put(node1, as_advised(confined, control))
     code, said = checked(node1)
     assert code == 2

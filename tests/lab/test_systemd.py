@@ -16,26 +16,9 @@ from labkit.errors import wait_for
 from labkit.lab import Lab
 from labkit.report import Entry
 from labkit.resource import STATE_DIR, Resource
-from labkit.systemd import UNITS, SystemdNode
+from labkit.systemd import COMPUTE as UNIT
+from labkit.systemd import DROP_IN, UNITS, SystemdNode
 from words import HOLD, OPERATIONS, assert_in_service, assert_stays_in_service, bring_to_rest, writes
-
-UNIT = "nova-compute.service"
-DROP_IN = f"/run/systemd/system/{UNIT}.d/90-ocf-agents.conf"
-TEXT = """\
-[Unit]
-Description=OpenStack Compute
-After=network.target
-[Service]
-Type=simple
-User={user}
-Restart=always
-TimeoutStopSec=65
-ExecStart={binary} --config-file={config}
-StandardOutput=append:/var/log/nova/nova-compute.out
-StandardError=inherit
-[Install]
-WantedBy=multi-user.target
-"""
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +27,8 @@ def cluster(lab: Lab) -> Iterator[Cluster]:
     [node] = lab.systemd_cluster.nodes
     node.kill()
     nova.provide(node, lab.control.settings)
-    binary = lab.nova_venv.bin("nova-compute")
-    node.write(f"{UNITS}/{UNIT}", TEXT.format(user=lab.compute_user, binary=binary, config=CONFIG))
+    assert isinstance(node, SystemdNode)
+    node.add_compute(lab.nova_venv.bin("nova-compute"), lab.compute_user)
     lab.systemd_cluster.up()
     yield lab.systemd_cluster
     node.kill()

@@ -29,7 +29,7 @@ CONTRACT_HOST = "contract1"
 EXAMPLE = "ledger"
 EXAMPLE_TEXT = REPO / "ocf_agents" / "cli" / "templates" / "promotable.txt"
 NODES, REMOTE, SYSTEMD = ("node1", "node2"), "remote1", "sysd1"
-INSTALLED = "pkg1"
+SYSTEMD_REMOTE, INSTALLED = "sysd2", "pkg1"
 ADDRESSES = {
     CONTROL: "10.99.0.200",
     PROXY: "10.99.0.201",
@@ -37,6 +37,7 @@ ADDRESSES = {
     "node2": "10.99.0.2",
     REMOTE: "10.99.0.21",
     SYSTEMD: "10.99.0.31",
+    SYSTEMD_REMOTE: "10.99.0.32",
     INSTALLED: "10.99.0.41",
 }
 
@@ -54,6 +55,8 @@ class Lab:
         self.cluster = Cluster([Node(layout, self.network, name, FOLDERS) for name in NODES])
         # A node without corosync, brought up by the stories that are about it.
         self.remote = remote.RemoteNode(layout, self.network, REMOTE, FOLDERS)
+        # The same under systemd.
+        self.systemd_remote = remote.SystemdRemoteNode(layout, self.network, SYSTEMD_REMOTE, FOLDERS)
         # A cluster of its own, brought up by the stories that are about systemd.
         self.systemd_cluster = SystemdCluster([SystemdNode(layout, self.network, SYSTEMD, FOLDERS)])
         # Another one, brought up by the stories that are about packages.
@@ -72,8 +75,9 @@ class Lab:
     @property
     def nodes(self) -> list[Node]:
         """All machines of the lab."""
-        others = [*self.systemd_cluster.nodes, *self.installed_cluster.nodes]
-        return [self.control.node, *self.cluster.nodes, self.remote, *others]
+        others = [self.remote, self.systemd_remote]
+        others += [*self.systemd_cluster.nodes, *self.installed_cluster.nodes]
+        return [self.control.node, *self.cluster.nodes, *others]
 
     def node(self, name: str) -> Node:
         for node in self.nodes:

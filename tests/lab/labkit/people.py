@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Users of the cloud with rights of some kind, and their application credentials. All by its administrator."""
+"""Users of the cloud with rights of some kind, and their application credentials."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that runs resources without corosync: pacemaker_remoted, which a cluster node speaks to.
+"""Nodes that run resources without corosync: pacemaker_remoted, which a cluster node speaks to.
 
 The package conflicts with Pacemaker itself, so that its files are unpacked beside it and not installed.
 """
@@ -13,10 +13,13 @@ from labkit.errors import wait_for
 from labkit.journal import Journal
 from labkit.node import Node
 from labkit.service import Service
+from labkit.systemd import PACEMAKER, TARGET, SystemdNode
 
 PACKAGE = "pacemaker-remote"
 PORT = 3121
 KEY = "/etc/pacemaker/authkey"
+UNIT = "pacemaker_remote.service"
+WANTED = f"[Unit]\nWants=lab-network.service {UNIT}\n"
 
 
 class RemoteNode(Node):
@@ -28,11 +31,14 @@ class RemoteNode(Node):
 
     @property
     def daemon(self) -> Service:
-        program = self.layout.unpacked / "usr" / "sbin" / "pacemaker-remoted"
         environ = {"PCMK_logfile": LOG}
         return Service(
-            self, "pacemaker-remoted", [str(program)], environ, is_ready=lambda: self.listens(PORT)
+            self, "pacemaker-remoted", [self.program], environ, is_ready=lambda: self.listens(PORT)
         )
+
+    @property
+    def program(self) -> str:
+        return str(self.layout.unpacked / "usr" / "sbin" / "pacemaker-remoted")
 
     def join(self, cluster: Cluster) -> None:
         """Boot it and make it a node of the cluster; the first cluster node speaks to it."""
@@ -70,3 +76,16 @@ class RemoteNode(Node):
         for node in cluster.nodes:
             script = f"umask 027; cat >{KEY}; chgrp haclient {KEY}"
             node.run("sh", "-c", script, text=key)
+
+
+class SystemdRemoteNode(RemoteNode, SystemdNode):
+    """A remote node that systemd boots: its daemon is the package's unit."""
+
+    def start(self) -> None:
+        shipped = self.layout.unpacked / "lib" / "systemd" / "system" / UNIT
+        text, installed = shipped.read_text(encoding="utf-8"), "/usr/sbin/pacemaker-remoted"
+        self.add_unit(UNIT, text.replace(installed, self.program))
+        self.add_unit(f"{TARGET}.d/remote.conf", WANTED)
+        self.write("/etc/default/pacemaker", PACEMAKER)
+        SystemdNode.start(self)
+        wait_for(f"{UNIT} of {self.name}", lambda: self.listens(PORT), 30)

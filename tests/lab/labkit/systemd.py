@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from labkit.cluster import Cluster
+from labkit.compute import CONFIG
 from labkit.errors import LabError, wait_for
 from labkit.node import Node
 
@@ -54,6 +55,25 @@ CLUSTER = "[Unit]\nWants=lab-network.service pacemaker.service\n"
 PACEMAKER = "PCMK_logfile=/var/log/pacemaker/pacemaker.log\n"
 
 
+COMPUTE = "nova-compute.service"
+COMPUTE_TEXT = """\
+[Unit]
+Description=OpenStack Compute
+After=network.target
+[Service]
+Type=simple
+User={user}
+Restart=always
+TimeoutStopSec=65
+ExecStart={binary} --config-file={config}
+StandardOutput=append:/var/log/nova/nova-compute.out
+StandardError=inherit
+[Install]
+WantedBy=multi-user.target
+"""
+DROP_IN = f"/run/systemd/system/{COMPUTE}.d/90-ocf-agents.conf"
+
+
 class SystemdNode(Node):
     """A node that systemd boots; its services are units."""
 
@@ -74,7 +94,6 @@ class SystemdNode(Node):
 
     def start(self) -> None:
         """Boot; returns when systemd answers."""
-        self.folder(UNITS, fresh=True)
         for name in COPIED:
             self.add_unit(name, (SHIPPED / name).read_text(encoding="utf-8"))
         for name, text in OWN.items():
@@ -83,8 +102,13 @@ class SystemdNode(Node):
         wait_for(f"systemd of {self.name}", lambda: self.systemctl("list-jobs", check=False) == 0, 30)
 
     def add_unit(self, name: str, text: str) -> None:
-        """Put a unit on its disk; a running systemd must be told."""
+        """Put a unit on its disk, while it is off."""
+        self.folder(UNITS, fresh=True)
         self.write(f"{UNITS}/{name}", text)
+
+    def add_compute(self, binary: str, user: str) -> None:
+        """nova-compute's unit, much as packages have it."""
+        self.add_unit(COMPUTE, COMPUTE_TEXT.format(user=user, binary=binary, config=CONFIG))
 
     def want_cluster(self) -> None:
         """Have Pacemaker started at boot."""
