@@ -6,12 +6,30 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from labkit import documents
 from labkit.cloud import Cloud
 from labkit.cluster import Cluster
 from labkit.journal import Journal, parse
 from labkit.lab import Lab
 from labkit.node import BOOT_ID, Node
 from labkit.tap import Tap
+
+PAGE = """
+    pcs node attribute cmp-1 hypervisor=true        # each of them
+    pcs resource create nc ocf:heartbeat:nova-compute cloud=ha \\
+        op start timeout=240s
+
+Text.
+
+```
+pcs resource op add nc monitor interval=60s
+pcs resource cleanup nc
+pcs resource create nc ocf:heartbeat:nova-compute cloud=other
+```
+
+    primitive nc ocf:heartbeat:nova-compute params cloud=ha
+    op monitor interval=60s        # crmsh
+"""
 
 
 def test_a_node_has_a_name_an_identity_and_a_clock_of_its_own(node1: Node) -> None:
@@ -84,3 +102,29 @@ def test_a_remote_nodes_actions_begin_in_its_own_log(tmp_path: Path) -> None:
         ("start", 0, pytest.approx(2.5)),
         ("start", 0, pytest.approx(2.0)),
     ]
+
+
+def test_configurations_are_taken_from_a_document_as_a_reader_would(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fences and indentation, comments, more lines of a primitive; what repairs is none."""
+    monkeypatch.setattr(documents, "REPO", tmp_path)
+    (tmp_path / "page.md").write_text(PAGE, encoding="utf-8")
+    pcs, other, crmsh = documents.configurations("page.md")
+    assert (str(pcs), pcs.names, pcs.marks) == (
+        "page.md-pcs",
+        {"nc"},
+        ["pcs node attribute cmp-1 hypervisor=true"],
+    )
+    assert pcs.commands == [
+        "pcs resource create nc ocf:heartbeat:nova-compute cloud=ha \\\n    op start timeout=240s",
+        "pcs resource op add nc monitor interval=60s",
+    ]
+    assert other.commands == ["pcs resource create nc ocf:heartbeat:nova-compute cloud=other"]
+    assert crmsh.commands == [
+        "primitive nc ocf:heartbeat:nova-compute params cloud=ha \\\n    op monitor interval=60s"
+    ]
+    assert not other.is_part_of(pcs)
+    fitted = pcs.fitted("node1", {"cloud": "lab", "binary": "/x"})
+    assert fitted.marks == ["pcs node attribute node1 hypervisor=true"]
+    assert "cloud=lab binary=/x \\" in fitted.commands[0]
