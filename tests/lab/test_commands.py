@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from labkit.command import command, opinion
 from labkit.control import Control
 from labkit.errors import wait_for
 from labkit.lab import Lab
-from labkit.node import CHECKOUT, Node
+from labkit.node import Node
 from labkit.report import Entry
 from labkit.resource import Resource
 from words import (
@@ -27,34 +27,6 @@ from words import (
 
 WORDS = "RAM swap, ticket 4711"
 DONE, PROBLEM, BAD_INPUT, NOT_FOUND, REFUSED = 0, 1, 2, 3, 6
-
-
-@dataclass(frozen=True)
-class Said:
-    """What the command has said: each fact by its name, of one resource or host."""
-
-    code: int
-    text: str
-    errors: str
-
-    def __getitem__(self, name: str) -> str:
-        found = [line.strip() for line in self.text.splitlines() if line.startswith(f"  {name} ")]
-        assert len(found) == 1, f"{name}: {self.text}{self.errors}"
-        return found[0].removeprefix(name).strip()
-
-    @property
-    def title(self) -> str:
-        return self.text.splitlines()[0]
-
-
-def command(node: Node, *words: str, code: int = DONE) -> Said:
-    """As README says for an installation from the source."""
-    environ = {"PYTHONPATH": str(CHECKOUT)}
-    done = node.run("python3", "-m", "ocf_agents.cli.main", *words, check=False, environ=environ)
-    said = Said(done.returncode, done.stdout, done.stderr)
-    assert said.code == code, f"{words}: {said}"
-    assert "Traceback" not in said.errors
-    return said
 
 
 def told(node: Node, *words: str) -> Any:
@@ -195,26 +167,6 @@ def test_a_hold_over_a_disable_of_ours(compute: Resource, node1: Node, story: En
     command(node1, "release")
     assert_in_service(compute)
     assert_stays_in_service(compute, HOLD)
-
-
-@dataclass(frozen=True)
-class Opinion:
-    """What doctor says: each problem and warning as `what: text`."""
-
-    code: int
-    problems: list[str]
-    warnings: list[str]
-
-
-def opinion(node: Node) -> Opinion:
-    environ = {"PYTHONPATH": str(CHECKOUT)}
-    done = node.run("python3", "-m", "ocf_agents.cli.main", "doctor", "--json", check=False, environ=environ)
-    found = [one for chapter in json.loads(done.stdout)["chapters"] for one in chapter["findings"]]
-
-    def of(level: str) -> list[str]:
-        return [f"{one['what']}: {one['text']}" for one in found if one["level"] == level]
-
-    return Opinion(done.returncode, of("problem"), of("warning"))
 
 
 @pytest.fixture

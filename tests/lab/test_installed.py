@@ -13,6 +13,7 @@ import pytest
 from labkit import compute as nova
 from labkit.canary import Watch
 from labkit.cluster import Cluster
+from labkit.command import INSTALLED, command
 from labkit.control import Control
 from labkit.errors import wait_for
 from labkit.installed import InstalledNode
@@ -118,10 +119,6 @@ def version_of(node: InstalledNode) -> str:
     return match[1]
 
 
-def command(node: InstalledNode, *words: str) -> str:
-    return node.run("ocf-agents", *words).stdout
-
-
 def test_it_is_the_packages_agent_that_runs(
     compute: Resource, node: InstalledNode, older: Release, processes: Watch, story: Entry
 ) -> None:
@@ -191,8 +188,8 @@ def test_a_removal_while_we_have_disabled_the_host(
     assert compute.stop().code == 0
     assert_disabled_by_us(compute, within=0)
     compute.wait_until_nobody_works_on_it(HOLD + 40)
-    told = command(node, "status")
-    assert "disabled by  the agent of resource nova-compute" in told, told
+    who = command(node, "status", program=INSTALLED)["disabled by"]
+    assert who.startswith("the agent of resource nova-compute, when its service was stopped")
     kept = {path.name: path.read_bytes() for path in compute.state.iterdir()}
     assert {"nova-compute.json", "nova-compute.history.jsonl"} <= set(kept)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from labkit import compute as nova
 from labkit.cluster import Cluster
+from labkit.command import command
 from labkit.control import Control
 from labkit.errors import wait_for
 from labkit.lab import Lab
@@ -80,6 +81,9 @@ def test_a_unit_on_a_remote_node(
     assert_disabled_by_us(compute, within=0)
     assert node.show(COMPUTE, "ActiveState") == "inactive"
     assert not node.path(DROP_IN).exists()
+    said = command(node, "status", "unit-compute")
+    assert (said.title, said["service"]) == (f"unit-compute on {node.name}", "not running")
+    assert said["disabled by"].startswith("the agent of resource unit-compute, when its service was stopped")
     assert compute.start().code == 0
     assert_in_service(compute)
     failure, stop, start = compute.crash()
