@@ -65,7 +65,7 @@ def test_while_it_runs(compute: Resource, node1: Node, node2: Node, story: Entry
     lines = [json.loads(line) for line in command(node1, "history", "-n", "5", "--json").text.splitlines()]
     assert lines == compute.decisions[-5:]
     assert len(command(node1, "history").text.splitlines()) > 5
-    assert "/usr/lib/ocf/resource.d/heartbeat/nova-compute" in command(node1, "list").text
+    assert "  ocf:heartbeat:nova-compute  " in command(node1, "list").text
     for level in ("0", "10", "20"):
         words = ("run", "nova-compute", "monitor", "--resource", "nova-compute", "--level", level)
         assert command(node1, *words).text.startswith("monitor: 0 (success) in "), level
