@@ -27,7 +27,9 @@ pcs resource cleanup nc
 pcs resource create nc ocf:heartbeat:nova-compute cloud=other
 ```
 
-    primitive nc ocf:heartbeat:nova-compute params cloud=ha
+    primitive nc ocf:heartbeat:nova-compute params cloud=ha \\
+        op start timeout=240s \\
+        meta failure-timeout=120s
     op monitor interval=60s        # crmsh
 """
 
@@ -121,8 +123,11 @@ def test_configurations_are_taken_from_a_document_as_a_reader_would(
         "pcs resource op add nc monitor interval=60s",
     ]
     assert other.commands == ["pcs resource create nc ocf:heartbeat:nova-compute cloud=other"]
-    assert crmsh.commands == [
-        "primitive nc ocf:heartbeat:nova-compute params cloud=ha \\\n    op monitor interval=60s"
+    assert crmsh.commands[0].split(" \\\n    ") == [
+        "primitive nc ocf:heartbeat:nova-compute params cloud=ha",
+        "op start timeout=240s",
+        "op monitor interval=60s",
+        "meta failure-timeout=120s",
     ]
     assert not other.is_part_of(pcs)
     fitted = pcs.fitted("node1", {"cloud": "lab", "binary": "/x"})

@@ -133,10 +133,10 @@ class Cloud:
     # placement
 
     def bears_disabled_trait(self, host: str) -> bool:
-        """Does Placement hold the host for disabled?"""
+        """Does Placement hold the host for disabled? Not one that it does not know."""
         providers = self.get(PLACEMENT, f"/resource_providers?name={host}")["resource_providers"]
         if not providers:
-            raise LabError(f"Placement knows no {host}")
+            return False
         return (
             DISABLED_TRAIT
             in self.get(PLACEMENT, f"/resource_providers/{providers[0]['uuid']}/traits")["traits"]

@@ -43,10 +43,9 @@ class Configuration:
         return bool(self.names)
 
     def is_part_of(self, other: Configuration) -> bool:
-        """Each of its commands is one of the other's, or the beginning of one."""
-        return self.tool == other.tool and all(
-            any(longer.startswith(command) for longer in other.commands) for command in self.commands
-        )
+        """Each line of its commands is in the other's."""
+        mine, theirs = (set("\n".join(one.commands).splitlines()) for one in (self, other))
+        return self.tool == other.tool and mine <= theirs
 
     def fitted(self, node: str, parameters: Mapping[str, str]) -> Configuration:
         """The lab's node for each hypervisor of the document, the lab's parameters for its cloud."""
@@ -91,9 +90,12 @@ def _into(found: dict[str, list[Configuration]], document: str, tool: str, name:
 
 
 def _lengthen(configuration: Configuration, line: str) -> None:
-    """One more line of its last primitive."""
+    """One more operation of its last primitive, beside the others: crmsh takes none after `meta`."""
     last = max(i for i, one in enumerate(configuration.commands) if one.startswith("primitive "))
-    configuration.commands[last] += f" \\\n    {line}"
+    lines = configuration.commands[last].split(" \\\n")
+    operations = [i for i, one in enumerate(lines) if MORE.match(one.strip())]
+    lines.insert(max(operations, default=len(lines) - 1) + 1, f"    {line}")
+    configuration.commands[last] = " \\\n".join(lines)
 
 
 def _blocks(lines: list[str]) -> Iterator[str]:

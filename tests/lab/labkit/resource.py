@@ -285,5 +285,6 @@ class Resource:
     @property
     def decisions(self) -> list[dict[str, Any]]:
         """The history, oldest first."""
-        lines = (self.state / f"{self.name}.history.jsonl").read_text(encoding="utf-8").splitlines()
+        path = self.state / f"{self.name}.history.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         return [json.loads(line) for line in lines]
