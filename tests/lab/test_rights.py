@@ -136,7 +136,7 @@ def test_access_rules_and_a_nova_that_does_not_know_its_type(
     """README: they work only where nova-api has service_type = compute; elsewhere it is 401."""
     put(node1, as_advised(confined, control))
     code, said = checked(node1)
-    assert code == 2
+    assert code == 2, said
     assert_one_line(said, "401")
     put(node1, as_advised(unconfined, control))
     assert checked(node1) == (0, [])
@@ -177,7 +177,7 @@ def test_nothing_less_is_enough(control: Control, cloud: Cloud, node1: Node, rol
     entry = {"auth": {**auth, "user_domain_id": "default", **SCOPES[place]}, "region_name": REGION}
     put(node1, json.dumps({"clouds": {"less": entry}}))  # JSON is YAML
     code, said = checked(node1, "less")
-    assert code == 2
+    assert code == 2, said
     assert_one_line(said, "403")
 
 

@@ -16,7 +16,9 @@ from pathlib import Path
 from labkit.layout import REPO
 
 MARK = re.compile(r"(pcs|crm) node attribute ")
-PCS = re.compile(r"pcs (resource (create (?P<name>\S+)|op add|update|meta|clone|group)|constraint|property) ")
+PCS = re.compile(
+    r"pcs (resource (create (?P<name>\S+)|op add|update|meta|clone|group|enable)|constraint|property) "
+)
 CRMSH = re.compile(r"(primitive (?P<name>\S+)|clone|group|ms|location|colocation|order|property) ")
 MORE = re.compile(r"op \w+ ")
 COMMENT = re.compile(r"\s+# .*")

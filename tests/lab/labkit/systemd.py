@@ -43,6 +43,7 @@ SuccessAction=exit-force
 """,
     "lab-network.service": """\
 [Unit]
+Wants=network.target
 Before=network.target network-online.target
 [Service]
 Type=oneshot
