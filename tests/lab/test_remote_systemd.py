@@ -97,18 +97,23 @@ def test_a_unit_on_a_remote_node(
 def test_a_shutdown_of_a_remote_host(
     compute: Resource, node: SystemdRemoteNode, cluster: Cluster, switch: PowerSwitch, story: Entry
 ) -> None:
-    """systemd, remote node: the host shuts down; disabled before the network goes, nobody is fenced."""
-    begin = time.monotonic()
-    node.shut_down()
-    story.notes.append(f"the shutdown took {time.monotonic() - begin:.1f} s")
+    """systemd, remote node: its connection is stopped, the host shuts down; nobody is fenced.
+
+    Pacemaker 2.1.5 does not wait for the cluster when a remote node shuts down by itself (mended in 2.1.6).
+    """
+    node.set_connection(cluster, "Stopped")
+    cluster.wait()
     assert_disabled_by_us(compute, within=0)
     [disable] = writes(compute.requests)
     assert disable.seconds is not None
     assert disable.seconds < 1, "sent after the end of the service it takes a minute"
     assert [(action.name, action.code) for action in compute.actions] == [("stop", 0)]
-    wait_for("the cluster to miss the node", lambda: not node.is_online(cluster), 30)
+    begin = time.monotonic()
+    node.shut_down()
+    story.notes.append(f"the shutdown took {time.monotonic() - begin:.1f} s")
     mark = compute.journal.mark()
     node.start()
+    node.set_connection(cluster, "Started")
     node.wait_until_online(cluster)
     assert compute.wait_for_action("start", mark).code == 0
     assert_in_service(compute)

@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from labkit.cloud import COMPUTE, Application, Cloud, Refused
 from labkit.compute import CONFIG
 from labkit.control import Control
+from labkit.errors import LabError, wait_for
 from labkit.layout import REPO
 from labkit.node import Node
 from labkit.people import ON_DOMAIN, ON_PROJECT, ON_SYSTEM, PASSWORD, enrol
@@ -125,9 +127,17 @@ def without_service_type(control: Control) -> Iterator[None]:
 
 
 def set_api(control: Control, text: str) -> None:
+    """Returns once the new one answers: the old one's socket may outlive it for a moment."""
     (control.home / "etc" / "nova.conf").write_text(text, encoding="utf-8")
     control.api.stop()
     control.api.start()
+
+    def answers() -> bool:
+        with suppress(LabError):
+            return bool(control.cloud.rows())
+        return False
+
+    wait_for("nova-api to answer", answers, 60, every=0.2)
 
 
 def test_access_rules_and_a_nova_that_does_not_know_its_type(

@@ -54,6 +54,11 @@ class RemoteNode(Node):
         )
         self.wait_until_online(cluster)
 
+    def set_connection(self, cluster: Cluster, role: str) -> None:
+        """Started or Stopped: the resource that connects it; stopped, what runs on the node is stopped first."""
+        words = ["--meta", "--set-parameter=target-role", f"--parameter-value={role}"]
+        cluster.run("crm_resource", f"--resource={self.name}", *words)
+
     def leave(self, cluster: Cluster) -> None:
         """The cluster forgets it."""
         cluster.remove(self.name)
