@@ -14,7 +14,7 @@ from labkit.errors import wait_for
 from labkit.lab import Lab
 from labkit.node import Node
 from labkit.report import Entry
-from labkit.resource import Resource
+from labkit.resource import STATE_DIR, Resource
 from words import (
     HOLD,
     OPERATIONS,
@@ -219,6 +219,7 @@ def renamed(compute: Resource, control: Control) -> Iterator[Resource]:
             compute.stop()
         compute.rename("nova-compute")
     bring_to_rest(compute, control)
+    compute.node.run("sh", "-c", f"rm -f {STATE_DIR}/compute.*")
 
 
 def test_adopt_after_a_renaming(renamed: Resource, node1: Node, story: Entry) -> None:
@@ -242,7 +243,5 @@ def test_adopt_after_a_renaming(renamed: Resource, node1: Node, story: Entry) ->
     wait_for("the row to be up", lambda: compute.row.is_up, 90, every=0.5)
     reason = compute.row.reason or ""
     assert reason.startswith("ocf-agents disabled: resource=compute "), "to the guard it is somebody else's"
-    compute.settle(HOLD + 40)
     command(node1, "adopt", "nova-compute", "--yes", "--from-resource", "compute")
     assert_in_service(compute)
-    assert_stays_in_service(compute, HOLD)

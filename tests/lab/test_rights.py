@@ -121,9 +121,11 @@ def without_service_type(control: Control) -> Iterator[None]:
     path = control.home / "etc" / "nova.conf"
     text = path.read_text(encoding="utf-8")
     assert text.count(NEEDED) == 1
-    set_api(control, text.replace(NEEDED, ""))
-    yield
-    set_api(control, text)
+    try:
+        set_api(control, text.replace(NEEDED, ""))
+        yield
+    finally:
+        set_api(control, text)
 
 
 def set_api(control: Control, text: str) -> None:
@@ -133,7 +135,7 @@ def set_api(control: Control, text: str) -> None:
     control.api.start()
 
     def answers() -> bool:
-        with suppress(LabError):
+        with suppress(LabError, OSError):
             return bool(control.cloud.rows())
         return False
 

@@ -55,7 +55,7 @@ class RemoteNode(Node):
         self.wait_until_online(cluster)
 
     def set_connection(self, cluster: Cluster, role: str) -> None:
-        """Started or Stopped: the resource that connects it; stopped, what runs on the node is stopped first."""
+        """Started or Stopped: what connects it; what runs on the node is stopped first."""
         words = ["--meta", "--set-parameter=target-role", f"--parameter-value={role}"]
         cluster.run("crm_resource", f"--resource={self.name}", *words)
 
