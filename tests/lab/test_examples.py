@@ -21,6 +21,7 @@ DOCUMENTS = (
     "README.md",
     "packaging/examples/nova-compute.pcs",
     "packaging/examples/nova-compute.crmsh",
+    "docs/guide.md#First start",
 )
 """In this order: what is in an earlier one word for word is not loaded again."""
 

@@ -62,11 +62,14 @@ class Configuration:
 
 
 def configurations(document: str) -> list[Configuration]:
-    """What a document of the repository says to type."""
-    lines = (REPO / document).read_text(encoding="utf-8").splitlines()
+    """What a document of the repository says to type; `FILE#HEADING` is one section of it."""
+    file, _, heading = document.partition("#")
+    lines = (REPO / file).read_text(encoding="utf-8").splitlines()
+    if heading:
+        lines = _section(lines, heading)
     found: dict[str, list[Configuration]] = {}
     marks: dict[str, list[str]] = {"pcs": [], "crm": []}
-    for command in _commands(_blocks(lines) if Path(document).suffix == ".md" else lines):
+    for command in _commands(_blocks(lines) if Path(file).suffix == ".md" else lines):
         if MARK.match(command):
             marks[command.split()[0]].append(command)
         elif match := PCS.match(command):
@@ -98,6 +101,13 @@ def _lengthen(configuration: Configuration, line: str) -> None:
     operations = [i for i, one in enumerate(lines) if MORE.match(one.strip())]
     lines.insert(max(operations, default=len(lines) - 1) + 1, f"    {line}")
     configuration.commands[last] = " \\\n".join(lines)
+
+
+def _section(lines: list[str], heading: str) -> list[str]:
+    """The lines below a heading, up to the next one of any level."""
+    [begin] = [i for i, line in enumerate(lines) if re.fullmatch(rf"#+ {re.escape(heading)}", line)]
+    ends = (i for i in range(begin + 1, len(lines)) if lines[i].startswith("#"))
+    return lines[begin + 1 : next(ends, len(lines))]
 
 
 def _blocks(lines: list[str]) -> Iterator[str]:
