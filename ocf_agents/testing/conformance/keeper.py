@@ -55,6 +55,7 @@ UMASK = 0o026
 """That of Pacemaker's executor."""
 POLL_SECONDS = 0.004
 GRACE_SECONDS = 0.5
+STOP_SECONDS = 2.0
 """How long after the end of an action its outputs may be open."""
 CHUNK = 65536
 LONGEST_OUTPUT = 4 << 20
@@ -265,12 +266,23 @@ def descendants() -> list[int]:
 
 def parent_of(pid: int) -> int | None:
     """The parent of a living process; None of one that is dead."""
+    state, parent = stat_of(pid)
+    return None if state in (b"Z", b"X") else int(parent)
+
+
+def is_at_rest(pid: int) -> bool:
+    """Stopped by a signal or a debugger, or dead."""
+    return stat_of(pid)[0] in (b"T", b"t", b"Z", b"X")
+
+
+def stat_of(pid: int) -> tuple[bytes, bytes]:
+    """State and parent of a process; X of one that is not there."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             state, parent = file.read().rpartition(b")")[2].split()[:2]
     except (OSError, ValueError):
-        return None
-    return None if state in (b"Z", b"X") else int(parent)
+        return b"X", b"0"
+    return state, parent
 
 
 def arguments_of(pid: int) -> bytes:
@@ -296,10 +308,17 @@ def listed() -> list[dict[str, Any]]:
 
 
 def send(pids: list[int], number: int) -> None:
-    """A signal to those that are below this one. Nobody else reaps them, so a pid is what it was."""
-    for pid in set(pids) & set(descendants()) - set(BYSTANDERS):
+    """A signal to those that are below this one. Nobody else reaps them, so a pid is what it was.
+
+    After SIGSTOP they have stopped: on a busy machine that takes its time.
+    """
+    ours = set(pids) & set(descendants()) - set(BYSTANDERS)
+    for pid in ours:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
+    end = time.monotonic() + STOP_SECONDS
+    while number == signal.SIGSTOP and not all(map(is_at_rest, ours)) and time.monotonic() < end:
+        time.sleep(POLL_SECONDS)
 
 
 def deafen(pids: list[int]) -> bool:

@@ -156,6 +156,17 @@ def test_who_is_deaf_is_ended_by_sigkill_alone(runner: Runner) -> None:
     assert wait_for(lambda: not runner.processes())
 
 
+def test_who_gets_sigstop_has_stopped_when_that_is_said(runner: Runner) -> None:
+    """Also where more want a processor than there are: a process stops when it is its turn."""
+    count = 8 * (os.cpu_count() or 1)
+    run(runner, f"for i in $(seq {count}); do (while :; do :; done) </dev/null >/dev/null 2>&1 & done")
+    pids = [process.pid for process in runner.processes()]
+    assert len(pids) == count
+    runner.signal(pids, signal.SIGSTOP)
+    states = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] for pid in pids]
+    assert set(states) == {"T"}
+
+
 def test_a_bystander_is_no_part_of_the_resource(runner: Runner) -> None:
     with runner.bystander() as one:
         assert is_running(one.pid)
