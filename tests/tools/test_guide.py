@@ -18,6 +18,7 @@ from tests.tools.test_tools import assert_silent
 BLOCKS = guide.blocks()
 LOADED = [block for block in BLOCKS if (block.is_pcs or block.is_crmsh) and "old-systemd" not in block.needs]
 OLD = [block for block in BLOCKS if "old-systemd" in block.needs]
+(BACK,) = [block for block in BLOCKS if "old-systemd-back" in block.needs]
 FIRST_PCS, FIRST_CRMSH = (
     next(block for block in BLOCKS if guide.resources(block) and block.is_crmsh is is_crmsh)
     for is_crmsh in (False, True)
@@ -164,3 +165,35 @@ def test_without_the_maintenance_mode_it_would_stop_them(tools: Tools) -> None:
     follow(tools, tuple(line for line in pcs.lines if "maintenance-mode" not in line))
     stopped = {action for action in simulate(tools) if " stop " in action}
     assert stopped == {f"openstack-nova-compute stop on {name}" for name in HYPERVISORS}
+
+
+def half_way(tools: Tools) -> None:
+    """Migrated with pcs, nova-compute found running, the mode not yet ended."""
+    running(tools)
+    (pcs,) = [block for block in OLD if block.lines[0].startswith("pcs")]
+    follow(tools, pcs.lines)
+    refresh(tools)
+    settle(
+        tools, *(word for name in HYPERVISORS for word in ("--op-fail", f"nova-compute_monitor_0@{name}=0"))
+    )
+
+
+def test_the_way_back_stops_and_starts_nothing(tools: Tools) -> None:
+    half_way(tools)
+    name = "openstack-nova-compute"
+    found = [word for node in HYPERVISORS for word in ("--op-fail", f"{name}_monitor_0@{node}=0")]
+    follow(tools, BACK.lines[:-1])
+    refresh(tools)
+    assert settle(tools, *found) == [f"{name} monitor on {node}" for node in NODES]
+    follow(tools, BACK.lines[-1:])
+    assert settle(tools) == [f"{name} monitor=30000 on {node}" for node in HYPERVISORS]
+
+
+def test_the_way_back_without_its_first_line_would_stop_them(tools: Tools) -> None:
+    """What makes the test above mean something."""
+    half_way(tools)
+    follow(tools, BACK.lines[1:2])
+    stopped = {re.sub(r":\d+ ", " ", action) for action in simulate(tools) if " stop " in action}
+    assert {" ".join(action.split()) for action in stopped} == {
+        f"nova-compute stop on {name}" for name in HYPERVISORS
+    }
