@@ -38,6 +38,10 @@ COMMANDS = (
 )
 
 
+class Unread(Exception):
+    """`| head` has seen enough. click would make it 1, which is what the doctor says of a problem."""
+
+
 class Commands(click.Group):
     """Finds a command in the module that has its name. A failure is one line and an exit code."""
 
@@ -52,6 +56,12 @@ class Commands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise Unread from None
+
     def main(  # type: ignore[override]  # click's own has two shapes
         self,
         args: Sequence[str] | None = None,
@@ -61,6 +71,7 @@ class Commands(click.Group):
         """Run, and end the program with its exit code."""
         words = list(sys.argv[1:] if args is None else args) or ["--help"]
         more["standalone_mode"] = False
+        _open_what_is_closed()
         sys.exit(self._code(words, more))
 
     def _code(self, words: list[str], more: dict[str, Any]) -> int:
@@ -78,12 +89,20 @@ class Commands(click.Group):
             return _told(error.format_message(), error.exit_code, words)
         except KeyboardInterrupt:
             return _told("interrupted", INTERRUPTED, words)
-        except BrokenPipeError:  # `| head` has seen enough
+        except (BrokenPipeError, Unread):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             return 0
         except Exception as error:
             return _told(_fault(error), INTERNAL, words)
         return result if isinstance(result, int) else 0
+
+
+def _open_what_is_closed() -> None:
+    """A caller may close standard output (`>&-`) or standard error; then there is nothing to write to."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (until the end)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _told(text: str, code: int, words: Sequence[str]) -> int:

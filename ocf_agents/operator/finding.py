@@ -137,7 +137,7 @@ def named(name: str, resources: Sequence[Resource], source: cluster.Source) -> l
 def nothing_here(source: cluster.Source) -> str:
     """Why nothing was found, and what to do."""
     return (
-        f"no guarded resource and no record on this host (looked in {source.text} and {STATE_DIR}):"
+        f"no guarded resource (of the cluster: {source.text}) and no record in {STATE_DIR}:"
         " --host NAME --cloud NAME asks the cloud alone, -o state_dir=PATH looks elsewhere"
     )
 

@@ -137,9 +137,10 @@ def test_ends(monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int) 
     assert CliRunner().invoke(main, ["end"]).exit_code == code
 
 
-def test_a_reader_that_has_gone_is_no_trouble() -> None:
+@pytest.mark.parametrize("form", ["", "--json"])
+def test_a_reader_that_has_gone_is_no_trouble(form: str) -> None:
     command = (
-        f"{sys.executable} -c 'from ocf_agents.cli.main import main; main()' describe nova-compute --json"
+        f"{sys.executable} -c 'from ocf_agents.cli.main import main; main()' describe nova-compute {form}"
     )
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", f"{command} | head -c 10"],
@@ -150,6 +151,22 @@ def test_a_reader_that_has_gone_is_no_trouble() -> None:
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize(("words", "code"), [("list", 0), ("list --nonsense", 2), ("describe nosuch", 3)])
+def test_who_closes_an_output_gets_the_code_all_the_same(words: str, code: int, closed: str) -> None:
+    command = f"{sys.executable} -c 'from ocf_agents.cli.main import main; main()' {words} {closed}"
+    done = subprocess.run(
+        ["sh", "-c", command],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == code
+    assert "fault" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
