@@ -105,6 +105,22 @@ def check_check_levels(subject: Subject) -> None:
 
 
 @GROUP.rule(
+    "stopped-levels",
+    "A monitor of a stopped resource returns 7 at each advertised level",
+    "OCF 1.1, Exit status codes: what is cleanly stopped has not failed",
+)
+def check_stopped_levels(subject: Subject) -> None:
+    levels = sorted({one.depth for one in subject.document.actions if one.name == "monitor" and one.depth})
+    if not any(level != "0" for level in levels):
+        raise NotApplicable("no monitor of another level than 0 is advertised")
+    subject.ensure_stopped()
+    for level in levels:
+        expect(
+            subject.monitor(OCF_CHECK_LEVEL=level), f"a monitor of level {level} of the stopped resource", [7]
+        )
+
+
+@GROUP.rule(
     "log",
     "Monitors of one state write one line at most to the log, however many there are",
     "a monitor runs every few seconds, for years; case 116",

@@ -153,3 +153,15 @@ def check_migrate_to_stopped(subject: Subject) -> None:
     subject.ensure_stopped()
     migrate(subject, "migrate_to")
     expect(subject.monitor(), "a monitor after migrate_to of the stopped resource", [7])
+
+
+@GROUP.rule(
+    "migrate-from-stopped",
+    "A migrate_from that returns 0 has the resource running, though nothing was there before",
+    "Pacemaker: with the answer 0 the resource counts as running on the target",
+)
+def check_migrate_from_stopped(subject: Subject) -> None:
+    subject.needs("migrate_from")
+    subject.ensure_stopped()
+    if migrate(subject, "migrate_from").code == 0:
+        expect(subject.monitor(), "a monitor after migrate_from, which returned 0,")

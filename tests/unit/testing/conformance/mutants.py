@@ -186,7 +186,13 @@ LIFECYCLE = (
     one("lifecycle.start-started", "process && lives && return 0", "process && lives && return 1"),
     one("lifecycle.start-started", "process && lives && return 0", ""),
     before("lifecycle.check-levels", MONITOR, '[ "${OCF_CHECK_LEVEL:-0}" -ge 0 ] 2>/dev/null || return 1'),
-    before("lifecycle.check-levels", MONITOR, '[ "$OCF_CHECK_LEVEL" != 10 ] || return 1'),
+    before(
+        "lifecycle.check-levels",
+        MONITOR,
+        '[ "$OCF_CHECK_LEVEL" != 10 ] || return 1',
+        "lifecycle.stopped-levels",
+    ),
+    before("lifecycle.stopped-levels", MONITOR, '[ "$OCF_CHECK_LEVEL" != 10 ] || process || return 1'),
     one(
         "lifecycle.stop",
         "return 0 # stopped",
@@ -244,7 +250,11 @@ ROLES = (
     one("roles.reload-agent", "reload-agent) monitor", "reload-agent) stop; start"),
     one("roles.reload", "reload) monitor", "reload) stop"),
     without("roles.migration-pair", action("migrate_from")),
-    one("roles.migrate", "migrate_from) start", "migrate_from) true"),
+    one("roles.migrate", "migrate_from) start", "migrate_from) true", "roles.migrate-from-stopped"),
+    Mutant(
+        "roles.migrate-from-stopped",
+        (("migrate_to) stop", "migrate_to) true"), ("migrate_from) start", "migrate_from) true")),
+    ),
     Mutant(
         "roles.migrate",
         (
