@@ -165,6 +165,9 @@ def test_a_hold_over_a_disable_of_ours(compute: Resource, node1: Node, story: En
     compute.settle(HOLD + 40)
     assert command(node1, "status")["disabled by"].startswith(f"zoe, with a hold: '{WORDS}'")
     command(node1, "release")
+    # What Nova told the compute while it was down waits for it, and may overtake what comes after: Nova puts
+    # that right in Placement within a minute.
+    wait_for("Placement lets the host be chosen", lambda: compute.may_be_chosen, 90)
     assert_in_service(compute)
     assert_stays_in_service(compute, HOLD)
 
