@@ -12,7 +12,7 @@ import ocf_agents
 from ocf_agents.ocf import codes
 from ocf_agents.operator import installed
 from ocf_agents.operator.texts import clean
-from ocf_agents.operator.trouble import NotFound
+from ocf_agents.operator.trouble import BadInput, NotFound
 from ocf_agents.testing.run import Pacemaker, Result
 
 TIMED_OUT = 124
@@ -50,10 +50,16 @@ def run(
     interval: float | None,
     timeout: float,
 ) -> Result:
-    """The action's result. Its environment is Pacemaker's, with nothing of ours but where logs go."""
+    """The action's result. Its environment is Pacemaker's, with nothing of ours but where logs go.
+
+    Raises BadInput for a file that is no program.
+    """
     kept: dict[str, str | None] = {name: os.environ[name] for name in KEPT if name in os.environ}
     resource = Pacemaker(path, parameters, instance, kept)
-    return resource.run(action, interval=interval, timeout=timeout, level=level)
+    try:
+        return resource.run(action, interval=interval, timeout=timeout, level=level)
+    except OSError as error:
+        raise BadInput(f"{clean(path)} cannot be run: {error.strerror}") from None
 
 
 def exit_code(result: Result) -> int:

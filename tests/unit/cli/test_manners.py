@@ -259,3 +259,18 @@ def test_no_spinner_in_a_pipe() -> None:
         [sys.executable, "-c", code], capture_output=True, check=True, env={"PYTHONPATH": str(ROOT)}
     )
     assert (done.stdout, done.stderr) == (b"", b"")
+
+
+@pytest.mark.parametrize(
+    ("file_text", "mode", "why"),
+    [
+        ("#!/bin/sh\n", 0o600, "Permission denied"),
+        ("#!/no/such/interpreter\n", 0o700, "No such file or directory"),
+        ("no program\n", 0o700, "Exec format error"),
+    ],
+)
+def test_run_of_what_is_no_program_says_why(tmp_path: Path, file_text: str, mode: int, why: str) -> None:
+    agent = tmp_path / "agent"
+    agent.write_text(file_text)
+    agent.chmod(mode)
+    assert failed("run", str(agent), "monitor", code=2) == f"ocf-agents: {agent} cannot be run: {why}"
