@@ -76,7 +76,9 @@ class RemoteNode(Node):
         return Journal(cluster.nodes[0].disk(LOG), executor=self.disk(LOG))
 
     def _share_key(self, cluster: Cluster) -> None:
-        key = secrets.token_hex(128)
+        """The one that the cluster has, if it has one: its daemons keep a key for a minute."""
+        known = cluster.nodes[0].path(KEY)
+        key = known.read_text(encoding="ascii") if known.exists() else secrets.token_hex(128)
         self.write(KEY, key, mode=0o640, group="haclient")
         for node in cluster.nodes:
             script = f"umask 027; cat >{KEY}; chgrp haclient {KEY}"
