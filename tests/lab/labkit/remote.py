@@ -77,7 +77,7 @@ class RemoteNode(Node):
 
     def _share_key(self, cluster: Cluster) -> None:
         """The one that the cluster has, if it has one: its daemons keep a key for a minute."""
-        known = cluster.nodes[0].path(KEY)
+        known = cluster.nodes[0].disk(KEY)  # /etc below it is the whole machine's
         key = known.read_text(encoding="ascii") if known.exists() else secrets.token_hex(128)
         self.write(KEY, key, mode=0o640, group="haclient")
         for node in cluster.nodes:
