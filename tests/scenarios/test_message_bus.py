@@ -9,7 +9,7 @@ import pytest
 
 from ocf_agents.testing.compute_api import ComputeApi
 from ocf_agents.testing.message_bus import MessageBus
-from ocf_agents.testing.node import Node
+from ocf_agents.testing.node import Node, wait_for
 from ocf_agents.testing.run import Result
 
 from .test_recovery import succeeded
@@ -44,6 +44,7 @@ def log(node: Node, text: str) -> int:
 def test_a_service_that_answers_is_well_and_the_api_is_not_asked(
     running: Node, bus: MessageBus, cloud: ComputeApi
 ) -> None:
+    assert wait_for(lambda: not running.helpers(), 30.0), "the start's own asks until it is done"
     cloud.forget()
     assert look(running).code == 0
     assert bus.keys == ["nova/compute.cmp-7"]
