@@ -60,13 +60,12 @@ def bench(agent: Path, directory: Path) -> list[str]:
         started = node.run("start", timeout=60.0)
         if started.code != 0:
             return [f"monitor: the daemon could not be started: {started.reason}"]
-        return _bench(agent, node)
+        return _bench(python, agent, node)
     finally:
         node.clean_up()
 
 
-def _bench(agent: Path, node: Node) -> list[str]:
-    python = interpreter(agent)
+def _bench(python: str, agent: Path, node: Node) -> list[str]:
     peers = [peer for peer in PEERS if _has(peer)]
     measures = {name: Measure(name) for name in ("python3 -c pass", *FACTORS)}
     names = [f"{peer} {action}" for peer in ("stub", *peers) for action in ASKED]

@@ -13,6 +13,17 @@ TEXT = PATH.read_text(encoding="utf-8")
 CRMSH = ("primitive", "clone", "location", "colocation", "order", "rule")
 AGENT = "ocf:heartbeat:nova-compute"
 SECTIONS = ("op", "meta", "clone")
+OLD_RESOURCE = """\
+primitive openstack-nova-compute systemd:UNIT \\
+    op start interval=0s timeout=100s \\
+    op stop interval=0s timeout=100s \\
+    op monitor interval=30s timeout=100s
+clone openstack-nova-compute-clone openstack-nova-compute \\
+    meta interleave=true
+location old-on-hypervisors openstack-nova-compute-clone \\
+    rule -inf: not_defined hypervisor or hypervisor ne true
+"""
+"""What a migration begins with; UNIT: of systemd."""
 
 
 @dataclass(frozen=True)

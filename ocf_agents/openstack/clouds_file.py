@@ -13,27 +13,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ocf_agents.openstack.failure import Failure
-from ocf_agents.openstack.stray_keys import stray
+from ocf_agents.openstack.stray_keys import WHO, stray
 from ocf_agents.openstack.text_file import read_text
 
 SECRETS = ("password", "application_credential_secret", "token", "passcode", "client_secret")
 SECTIONS = ("cache", "client", "metrics")
-WHO = (
-    "username",
-    "password",
-    "user_id",
-    "user_domain_id",
-    "user_domain_name",
-    "project_id",
-    "project_name",
-    "project_domain_id",
-    "project_domain_name",
-    "application_credential_id",
-    "application_credential_name",
-    "application_credential_secret",
-    "token",
-)
-TEXTS = ("auth_type", "profile", "cloud", "interface", "endpoint_type", "cacert", "cert", "key", *WHO)
+IDENTITY = (*WHO, "token")
+TEXTS = ("auth_type", "profile", "cloud", "interface", "endpoint_type", "cacert", "cert", "key", *IDENTITY)
 
 
 class CloudsFile:
@@ -98,7 +84,7 @@ def slips(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if not isinstance(auth, dict):
         yield "auth", "a mapping"
         auth = {}
-    for prefix, part, names in (("", entry, TEXTS), ("auth.", auth, WHO)):
+    for prefix, part, names in (("", entry, TEXTS), ("auth.", auth, IDENTITY)):
         if part.get("auth_url") is not None and not is_url(part["auth_url"]):
             yield f"{prefix}auth_url", "a URL such as https://keystone:5000/v3"
         for name in names:

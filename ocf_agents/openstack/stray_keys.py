@@ -11,7 +11,6 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 
 WHO = (
-    "auth_url",
     "username",
     "password",
     "user_id",
@@ -25,6 +24,7 @@ WHO = (
     "application_credential_name",
     "application_credential_secret",
 )
+AUTH = ("auth_url", *WHO)
 WHERE = ("auth", "auth_type", "profile", "region_name", "regions", "interface", "cacert", "cert", "key")
 HOW = ("verify", "insecure")
 OTHERS = (
@@ -77,7 +77,7 @@ def stray(contents: Iterable[Mapping[str, object]], cloud: str) -> list[str]:
 
 
 def _of(part: Mapping[object, object], prefix: str) -> Iterator[tuple[str, str]]:
-    known = (*WHO, *OTHERS) if prefix else (*WHO, *WHERE, *HOW, *OTHERS)
+    known = (*AUTH, *OTHERS) if prefix else (*AUTH, *WHERE, *HOW, *OTHERS)
     for key in part:
         name = str(key).replace("-", "_")  # as openstacksdk does
         if name in known or name.endswith(OF_A_SERVICE):

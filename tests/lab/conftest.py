@@ -20,7 +20,7 @@ from labkit.report import Entry, table
 from labkit.resource import STATE_DIR, Resource
 from labkit.settings import AGENT_PASSWORD
 from labkit.tap import Tap
-from words import DEEP, HOLD, LONG, OPERATIONS, bring_to_rest, deep_codes
+from words import DEEP, HOLD, LONG, bring_to_rest, deep_codes, establish
 
 collect_ignore_glob = [] if os.environ.get("LAB") else ["test_*.py"]
 
@@ -88,10 +88,7 @@ def configured(lab: Lab, node1: Node, parameters: dict[str, str]) -> Iterator[Re
     if resource.exists:
         resource.delete()
     node1.run("rm", "-rf", STATE_DIR)
-    resource.create(parameters, OPERATIONS, "failure-timeout=20s")
-    resource.start()
-    wait_for("the first row", lambda: resource.cloud.row(resource.host), 60)
-    lab.control.discover_hosts()
+    establish(resource, parameters, lab.control)
     yield resource
     resource.delete()
 

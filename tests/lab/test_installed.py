@@ -15,7 +15,6 @@ from labkit.canary import Watch
 from labkit.cluster import Cluster
 from labkit.command import INSTALLED, command
 from labkit.control import Control
-from labkit.errors import wait_for
 from labkit.installed import InstalledNode
 from labkit.lab import Lab
 from labkit.node import CHECKOUT
@@ -24,12 +23,12 @@ from labkit.resource import STATE_DIR, Resource
 from labkit.settings import AGENT_PASSWORD
 from words import (
     HOLD,
-    OPERATIONS,
     assert_disabled_by_us,
     assert_in_service,
     assert_stays_in_service,
     assert_untouched,
     bring_to_rest,
+    establish,
 )
 
 from tests.packages.builder import Builder, Release
@@ -93,10 +92,7 @@ def resource(
     lab: Lab, cluster: Cluster, node: InstalledNode, processes: Watch, parameters: dict[str, str]
 ) -> Iterator[Resource]:
     resource = Resource("nova-compute", node, cluster, lab.control.cloud, lab.control.tap)
-    resource.create(parameters, OPERATIONS, "failure-timeout=20s")
-    resource.start()
-    wait_for("the first row", lambda: resource.cloud.row(resource.host), 60)
-    lab.control.discover_hosts()
+    establish(resource, parameters, lab.control)
     yield resource
     resource.delete()
 

@@ -27,16 +27,7 @@ from words import assert_disabled_by_us, assert_stays_in_service
 from tests import guide
 
 NEW, OLD = "nova-compute", "openstack-nova-compute"
-OLD_CONFIGURATION = """\
-primitive openstack-nova-compute systemd:nova-compute \\
-    op start interval=0s timeout=100s \\
-    op stop interval=0s timeout=100s \\
-    op monitor interval=30s timeout=100s
-clone openstack-nova-compute-clone openstack-nova-compute \\
-    meta interleave=true
-location old-on-hypervisors openstack-nova-compute-clone \\
-    rule -inf: not_defined hypervisor or hypervisor ne true
-"""
+OLD_CONFIGURATION = guide.OLD_RESOURCE.replace("UNIT", "nova-compute")
 PLACE = "/run/migration"
 """Where the administrator types."""
 

@@ -18,11 +18,11 @@ from labkit.report import Entry
 from labkit.resource import STATE_DIR, Resource
 from words import (
     HOLD,
-    OPERATIONS,
     assert_disabled_by_us,
     assert_in_service,
     assert_stays_in_service,
     bring_to_rest,
+    establish,
     writes,
 )
 
@@ -56,10 +56,7 @@ def resource(
         "remote-compute", remote, cluster, lab.control.cloud, lab.control.tap, remote.journal(cluster)
     )
     remote.run("rm", "-rf", STATE_DIR)
-    resource.create(parameters, OPERATIONS, "failure-timeout=20s")
-    resource.start()
-    wait_for("the first row", lambda: resource.cloud.row(resource.host), 60)
-    lab.control.discover_hosts()
+    establish(resource, parameters, lab.control)
     yield resource
     resource.delete()
 

@@ -11,7 +11,6 @@ from labkit import compute as nova
 from labkit.cluster import Cluster
 from labkit.command import command
 from labkit.control import Control
-from labkit.errors import wait_for
 from labkit.lab import Lab
 from labkit.power import PowerSwitch, fencing
 from labkit.remote import SystemdRemoteNode
@@ -20,11 +19,11 @@ from labkit.resource import STATE_DIR, Resource
 from labkit.systemd import COMPUTE, DROP_IN
 from words import (
     HOLD,
-    OPERATIONS,
     assert_disabled_by_us,
     assert_in_service,
     assert_stays_in_service,
     bring_to_rest,
+    establish,
     writes,
 )
 
@@ -55,10 +54,7 @@ def resource(
     journal = node.journal(cluster)
     resource = Resource("unit-compute", node, cluster, lab.control.cloud, lab.control.tap, journal)
     node.run("rm", "-rf", STATE_DIR)
-    resource.create({**parameters, "unit": "nova-compute"}, OPERATIONS, "failure-timeout=20s")
-    resource.start()
-    wait_for("the first row", lambda: resource.cloud.row(resource.host), 60)
-    lab.control.discover_hosts()
+    establish(resource, {**parameters, "unit": "nova-compute"}, lab.control)
     yield resource
     resource.delete()
 

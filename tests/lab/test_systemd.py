@@ -18,7 +18,7 @@ from labkit.report import Entry
 from labkit.resource import STATE_DIR, Resource
 from labkit.systemd import COMPUTE as UNIT
 from labkit.systemd import DROP_IN, UNITS, SystemdNode
-from words import HOLD, OPERATIONS, assert_in_service, assert_stays_in_service, bring_to_rest, writes
+from words import HOLD, assert_in_service, assert_stays_in_service, bring_to_rest, establish, writes
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +53,7 @@ def resource(lab: Lab, cluster: Cluster, node: SystemdNode) -> Iterator[Resource
         "cloud": "lab",
         "hold": f"{HOLD}s",
     }
-    resource.create(parameters, OPERATIONS, "failure-timeout=20s")
-    resource.start()
-    wait_for("the first row", lambda: resource.cloud.row(resource.host), 60)
-    lab.control.discover_hosts()
+    establish(resource, parameters, lab.control)
     yield resource
     if node.is_up:
         resource.delete()

@@ -24,6 +24,14 @@ OPERATIONS = {
 }
 
 
+def establish(resource: Resource, parameters: dict[str, str], control: Control) -> None:
+    """Put it into the cluster and start it for the first time, until the scheduler knows its host."""
+    resource.create(parameters, OPERATIONS, "failure-timeout=20s")
+    resource.start()
+    wait_for("the first row", lambda: resource.cloud.row(resource.host), 60)
+    control.discover_hosts()
+
+
 def bring_to_rest(resource: Resource, control: Control) -> Resource:
     """Whatever the story before left: running, enabled, up, nothing under way, no failure on record."""
     control.api.start()

@@ -28,16 +28,7 @@ OF_A_RUNNING_CLUSTER = ("pcs cluster node add-remote", "pcs node attribute")
 
 NODES = ("cmp-1", "cmp-2", "ctl-1")
 HYPERVISORS = NODES[:2]
-OLD_CLONE = """\
-primitive openstack-nova-compute systemd:openstack-nova-compute \\
-    op start interval=0s timeout=100s \\
-    op stop interval=0s timeout=100s \\
-    op monitor interval=30s timeout=100s
-clone openstack-nova-compute-clone openstack-nova-compute \\
-    meta interleave=true
-location old-on-hypervisors openstack-nova-compute-clone \\
-    rule -inf: not_defined hypervisor or hypervisor ne true
-"""
+OLD_CLONE = guide.OLD_RESOURCE.replace("UNIT", "openstack-nova-compute")
 
 
 def load(tools: Tools, block: guide.Block) -> str:

@@ -133,11 +133,11 @@ def look_at(settings: Settings) -> None:
 def begin(subject: Subject, force: bool) -> None:
     """Refuse a resource that runs, and parameters that cannot work."""
     try:
-        needed = [one for one in subject.document.parameters if one.is_required and one.default is None]
+        declared = {one.name: one for one in subject.document.parameters}
     except NotApplicable:
-        needed = []
-    known = {one.name for one in subject.document.parameters} if needed or subject.settings.secrets else set()
-    unknown = [name for name in subject.settings.secrets if name not in known]
+        declared = {}
+    needed = [one for one in declared.values() if one.is_required and one.default is None]
+    unknown = [name for name in subject.settings.secrets if name not in declared]
     if unknown:
         raise BadUse(f"{subject.path.name} has no parameter {unknown[0]}, so it cannot be a secret")
     lacking = [one.name for one in needed if one.name not in subject.parameters]

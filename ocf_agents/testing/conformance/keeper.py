@@ -55,8 +55,9 @@ UMASK = 0o026
 """That of Pacemaker's executor."""
 POLL_SECONDS = 0.004
 GRACE_SECONDS = 0.5
-STOP_SECONDS = 2.0
 """How long after the end of an action its outputs may be open."""
+STOP_SECONDS = 2.0
+"""How long a process may take to stop that got SIGSTOP."""
 CHUNK = 65536
 LONGEST_OUTPUT = 4 << 20
 

@@ -90,9 +90,16 @@ def check_implemented(subject: Subject) -> None:
 
 
 def migrate(subject: Subject, name: str) -> Ran:
-    node = subject.environ(name)["OCF_RESKEY_CRM_meta_on_node"]
-    nodes = {"OCF_RESKEY_CRM_meta_migrate_source": node, "OCF_RESKEY_CRM_meta_migrate_target": node}
-    return subject.run(name, changes=nodes)
+    return subject.run(name, changes=route(subject))
+
+
+def route(subject: Subject, target: str | None = None) -> dict[str, str]:
+    """What Pacemaker says of a migration from this node; by default to itself."""
+    node = subject.environ("monitor")["OCF_RESKEY_CRM_meta_on_node"]
+    return {
+        "OCF_RESKEY_CRM_meta_migrate_source": node,
+        "OCF_RESKEY_CRM_meta_migrate_target": target or node,
+    }
 
 
 @GROUP.rule(

@@ -575,6 +575,12 @@ def check_side_effects(subject: Subject) -> None:
         raise Failed(f"meta-data left {left[0] if left else 'its outputs open'}; expected: no process")
 
 
+def traced(subject: Subject, trace: str) -> Ran:
+    """meta-data, asked as Pacemaker asks, under the eyes of the tracer."""
+    environ = subject.environ(META_DATA, parameters={}, timeout=META_DATA_SECONDS)
+    return subject.runner.run([subject.call(META_DATA, environ, trace=trace)], META_DATA_SECONDS)[0]
+
+
 @GROUP.rule(
     "no-programs",
     "It runs no program, but for a shell's usual tools",
@@ -583,9 +589,7 @@ def check_side_effects(subject: Subject) -> None:
 )
 def check_no_programs(subject: Subject) -> None:
     working(subject)
-    environ = subject.environ(META_DATA, parameters={}, timeout=META_DATA_SECONDS)
-    call = subject.call(META_DATA, environ, trace="programs")
-    programs = subject.runner.run([call], META_DATA_SECONDS)[0].programs
+    programs = traced(subject, "programs").programs
     if programs is None:
         raise NotApplicable("this system does not allow to see which programs it runs (ptrace)")
     others = [words for words in programs[1:] if words and os.path.basename(words[0]) not in TOOLS]
@@ -600,8 +604,7 @@ def check_no_programs(subject: Subject) -> None:
 )
 def check_no_deeds(subject: Subject) -> None:
     working(subject)
-    environ = subject.environ(META_DATA, parameters={}, timeout=META_DATA_SECONDS)
-    deeds = subject.runner.run([subject.call(META_DATA, environ, trace="deeds")], META_DATA_SECONDS)[0].deeds
+    deeds = traced(subject, "deeds").deeds
     if deeds is None:
         raise NotApplicable("this system does not allow to see what it does (ptrace)")
     for deed in deeds:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ocf_agents.testing.conformance.rule import Failed, Group, NotApplicable, ended, expect, said
 from ocf_agents.testing.conformance.subject import Subject
 
-from .actions import MIGRATION, migrate
+from .actions import MIGRATION, migrate, route
 
 GROUP = Group("roles")
 TARGET = "node2"
@@ -128,8 +128,7 @@ def check_migrate(subject: Subject) -> None:
     for name in MIGRATION:
         subject.needs(name)
     subject.ensure_started()
-    source = subject.environ("monitor")["OCF_RESKEY_CRM_meta_on_node"]
-    nodes = {"OCF_RESKEY_CRM_meta_migrate_source": source, "OCF_RESKEY_CRM_meta_migrate_target": TARGET}
+    nodes = route(subject, TARGET)
     ran = subject.run("migrate_to", changes=nodes)
     if ran.code != 0:
         raise NotApplicable(f"there is no second host here: migrate_to {ended(ran)}{said(ran)}")
