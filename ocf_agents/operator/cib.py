@@ -24,12 +24,16 @@ class NotACib(Exception):
 
 
 class Operation(NamedTuple):
-    """One `op`: seconds; `timeout` None where nothing says one. `level`: its OCF_CHECK_LEVEL."""
+    """One `op`: seconds; `timeout` None where nothing says one. `level`: its OCF_CHECK_LEVEL.
+
+    `is_idle`: Pacemaker never runs it on a resource that runs.
+    """
 
     name: str
     interval: float
     timeout: float | None
     level: int
+    is_idle: bool = False
 
 
 @dataclass(frozen=True)
@@ -136,14 +140,17 @@ class _Reader:
         return {pair.get("name", ""): pair.get("value", "") for pair in pairs}
 
     def _operations(self, layers: list[Element]) -> Iterator[Operation]:
-        """A primitive's own operations, and those of its template that it does not have itself."""
+        """A primitive's own operations, and those of its template that it does not have itself.
+
+        Without idle ones: `pcs resource unmanage --monitor` leaves a monitor behind that is not enabled.
+        """
         found: dict[tuple[str, float], Operation] = {}
         for layer in layers:
             for holder in layer.findall("operations"):
                 for one in self._referred(holder).findall("op"):
                     operation = self._operation(self._referred(one))
                     found[operation.name, operation.interval] = operation
-        yield from found.values()
+        yield from (one for one in found.values() if not one.is_idle)
 
     def _operation(self, element: Element) -> Operation:
         inner = self._pairs(self._sets(element, "instance_attributes"))
@@ -154,6 +161,8 @@ class _Reader:
             _seconds(said.get("interval")) or 0.0,
             self._op_timeout if timeout is None else timeout,
             _level(inner.get("OCF_CHECK_LEVEL") or element.get("OCF_CHECK_LEVEL")),
+            said.get("name") == "monitor"
+            and (said.get("role") == "Stopped" or not is_true(said.get("enabled", "true"))),
         )
 
     def _defaults(self, section: str) -> dict[str, str]:

@@ -27,6 +27,21 @@ def pairs(tag: str, name: str, **values: str) -> str:
 HEAD = 'class="ocf" provider="heartbeat" type="nova-compute"'
 
 
+@pytest.mark.parametrize("idle", ['enabled="false"', 'role="Stopped"'])
+def test_a_monitor_that_never_looks_at_a_running_resource_is_none(idle: str) -> None:
+    op = '<op id="m{0}" name="monitor" interval="{0}s" timeout="30s" {1}/>'
+    inside = op.format(10, idle) + op.format(11, 'enabled="true" role="Started"')
+    one = only(f'<primitive id="nc" {HEAD}><operations>{inside}</operations></primitive>')
+    assert [(found.name, found.interval) for found in one.operations] == [("monitor", 11.0)]
+
+
+def test_a_monitor_that_is_switched_off_hides_its_templates() -> None:
+    op = '<operations><op id="{}" name="monitor" interval="10s" {}/></operations>'
+    template = f'<template id="t" {HEAD}>{op.format("a", "")}</template>'
+    off = op.format("b", 'enabled="off"')
+    assert only(f'{template}<primitive id="nc" template="t">{off}</primitive>').operations == ()
+
+
 def test_a_plain_primitive() -> None:
     one = only(
         f'<primitive id="nc" {HEAD}>{pairs("instance_attributes", "ia", cloud="ha", hold="2m")}</primitive>'
