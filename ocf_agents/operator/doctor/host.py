@@ -160,20 +160,34 @@ def of_state_dir(resource: Resource) -> Iterator[Finding]:
     if not stat.S_ISDIR(found.st_mode):
         yield problem("state_dir", f"{path} is no directory", f"move it away: mv {path} {path}.old")
         return
-    if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+    if found.st_uid not in (0, os.geteuid()) or found.st_mode & 0o022:
         text = f"{path} belongs to uid {found.st_uid}, mode {found.st_mode & 0o777:04o}: the agent refuses it"
         yield problem("state_dir", text, f"chown root: {path} && chmod 0700 {path}")
         return
     if _file_system(path) in VOLATILE:
         text = f"{path} is in memory: after a reboot nothing tells who disabled the host but its reason"
         yield problem("state_dir", text, "set state_dir to a directory on a disk")
-    if _free(path) < LEAST_FREE:
-        yield problem("state_dir", f"the disk of {path} is full: each start fails", "make room there")
+    yield from _of_disk(path)
     pattern = os.path.join(glob.escape(path), glob.escape(names.record(resource.name)) + ".bad-*")
     for bad in sorted(glob.glob(pattern)):
         text = f"{bad} was set aside: it could not be used"
         yield warning("record", text, "the cluster's log has why; it may be removed")
     yield ok("state_dir", path)
+
+
+def _of_disk(path: str) -> Iterator[Finding]:
+    try:
+        found = os.statvfs(path)
+    except OSError:
+        return
+    if found.f_flag & os.ST_RDONLY:
+        text = f"the file system of {path} is read-only: each start fails"
+        yield problem("state_dir", text, "look into the kernel's log for why, mend that, and mount it again")
+    elif found.f_bavail * found.f_frsize < LEAST_FREE:
+        yield problem("state_dir", f"the disk of {path} is full: each start fails", "make room there")
+    elif found.f_files and not found.f_favail:
+        text = f"the file system of {path} has no inodes left: each start fails"
+        yield problem("state_dir", text, "remove files there")
 
 
 def of_clouds_file(settings: CloudSettings) -> Iterator[Finding]:
@@ -248,8 +262,9 @@ def _operations(resource: Resource) -> tuple[Operation, ...]:
 
 
 def _programs_of(argv: tuple[str, ...]) -> list[str]:
-    """A program's name, or its script's."""
-    words = {os.path.basename(word) for word in argv[:2]}
+    """A program's name, or its script's: behind the interpreter's options (`python3 -tt /usr/sbin/...`)."""
+    scripts = [word for word in argv[1:] if not word.startswith("-")]
+    words = {os.path.basename(word) for word in [*argv[:1], *scripts[:1]]}
     return [name for word, name in PROGRAMS.items() if word in words]
 
 
@@ -267,11 +282,3 @@ def _file_system(path: str) -> str:
         if is_above and len(place) >= len(best[0]):
             best = (place, kind)
     return best[1]
-
-
-def _free(path: str) -> int:
-    try:
-        found = os.statvfs(path)
-    except OSError:
-        return LEAST_FREE
-    return found.f_bavail * found.f_frsize

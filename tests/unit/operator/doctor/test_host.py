@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from ocf_agents.operator.cib import Configured, Operation
 from ocf_agents.operator.doctor import host
 from ocf_agents.operator.doctor.finding import OK, PROBLEM, WARNING, Finding
 from ocf_agents.operator.resource import Resource
+
+ROOT = Path(__file__).parents[4]
 
 
 def resource(state_dir: Path, *levels: int) -> Resource:
@@ -46,6 +49,34 @@ def test_a_directory_in_memory_forgets(tmp_path: Path, monkeypatch: pytest.Monke
     path.mkdir(mode=0o700)
     monkeypatch.setattr(host, "_file_system", lambda path: "tmpfs")
     assert (PROBLEM, "state_dir") in state(path)
+
+
+LOOK = """
+from pathlib import Path
+from tests.unit.operator.doctor.test_host import host, resource
+for one in host.of_state_dir(resource(Path(sys.argv[1]))):
+    print(one.text)
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [("ro", "is read-only"), ("size=64k", "is full"), ("nr_inodes=1", "has no inodes left"), ("rw", "")],
+)
+def test_a_directory_in_which_nothing_can_be_written(tmp_path: Path, options: str, told: str) -> None:
+    mount = f'mount -t tmpfs -o mode=700,{options} none "$1" && exec "$2" -c "$3" "$1"'
+    words = ["sh", "-c", mount, "sh", str(tmp_path), sys.executable, f"import sys\n{LOOK}"]
+    space = ["unshare", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]), "--mount"]
+    done = subprocess.run([*space, *words], capture_output=True, text=True, check=False, cwd=ROOT, timeout=60)
+    assert done.returncode == 0, done
+    found = [line for line in done.stdout.splitlines() if line.endswith(": each start fails")]
+    assert len(found) == (1 if told else 0)
+    assert not told or told in found[0]
+
+
+def test_a_directory_of_roots_is_well_for_whoever_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    assert (PROBLEM, "state_dir") not in state(Path("/usr"))
 
 
 def test_a_file_in_its_place(tmp_path: Path) -> None:
@@ -131,14 +162,16 @@ def test_an_interpreter_that_does_not_work(
 def test_evacuators_that_run_here() -> None:
     class Table:
         def pids(self) -> list[int]:
-            return [1, 2, 3]
+            return [1, 2, 3, 4, 5]
 
         def argv(self, pid: int) -> tuple[str, ...]:
             return {
                 1: ("/usr/bin/python3", "/usr/bin/masakari-hostmonitor"),
                 2: ("vi", "instanceha.txt"),
                 3: (),
+                4: ("/usr/bin/python3", "-u", "/var/lib/instanceha/instanceha.py"),
+                5: ("/usr/bin/python3", "-tt", "/usr/bin/other", "fence_compute"),
             }[pid]
 
     found = list(host.of_programs(Table()))  # type: ignore[arg-type]
-    assert [one.text.split()[0] for one in found] == ["Masakari"]
+    assert [one.text.split()[0] for one in found] == ["Masakari", "instanceha"]
