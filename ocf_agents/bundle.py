@@ -39,15 +39,18 @@ def path_of(package: str) -> str:
 
 
 def use(package: str = PACKAGE) -> None:
-    """Load the package's modules from its bundle from now on, if there is one that can be read."""
+    """Load the package's modules from its bundle from now on, if there is one that can be read.
+
+    A damaged index raises anything, MemoryError too.
+    """
     try:  # noqa: SIM105 (contextlib costs more than what is saved here)
         sys.meta_path.insert(0, Bundle(package))
-    except (OSError, ValueError, EOFError, TypeError):
+    except Exception:  # noqa: S110
         pass
 
 
 class Bundle:
-    """A finder and loader of modules (PEP 451). Raises OSError, ValueError, EOFError or TypeError."""
+    """A finder and loader of modules (PEP 451). Raises OSError, and whatever comes of a damaged index."""
 
     def __init__(self, package: str) -> None:
         self._root = os.path.dirname(package)
@@ -90,6 +93,6 @@ class Bundle:
 def _is_as_built(source: str, part: Part) -> bool:
     try:
         found = os.stat(source)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a damaged name, with a zero in it
         return False
     return (int(found.st_mtime), found.st_size) == part[2:4]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import re
 import subprocess
@@ -25,6 +26,9 @@ sys.argv = sys.argv[1:]
 code = compile(open(sys.argv[0], "rb").read(), sys.argv[0], "exec")
 exec(code, {"__name__": "__main__", "__file__": sys.argv[0]})
 """
+
+
+SHORT = marshal.dumps({"ocf_agents.ocf": ("ocf_agents/ocf/__init__.py", True)})
 
 
 @pytest.fixture
@@ -92,13 +96,29 @@ def test_an_edit_counts_at_once(agent: Path, is_same_size: bool) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"\0\0\0\0", b"\xff\xff\xff\xff", b"not a bundle at all", b"\x02\0\0\0N."],
-    ids=["empty", "no index", "a long index", "text", "no dictionary"],
+    [
+        b"",
+        b"\0\0\0\0",
+        b"\xff\xff\xff\xff",
+        b"not a bundle at all",
+        b"\x02\0\0\0N.",
+        len(SHORT).to_bytes(4, "little") + SHORT,
+    ],
+    ids=["empty", "no index", "a long index", "text", "no dictionary", "a short part"],
 )
 def test_a_file_that_is_no_bundle_is_ignored(agent: Path, content: bytes) -> None:
     bundle(agent).write_bytes(content)
     assert meta_data(agent) == meta_data(SOURCE_AGENT)
     assert "Bundle" not in loaders(agent).values()
+
+
+def test_a_bundle_with_a_damaged_name_is_passed_over(agent: Path) -> None:
+    content = bundle(agent).read_bytes()
+    name = b"ocf_agents/ocf/metadata.py"
+    assert content.count(name) == 2, "in the index, and in the code"
+    bundle(agent).write_bytes(content.replace(name, name[:-1] + b"\0", 1))
+    assert meta_data(agent) == meta_data(SOURCE_AGENT)
+    assert loaders(agent)["ocf.metadata"] == "SourceFileLoader"
 
 
 def test_a_bundle_that_is_cut_short_is_ignored(agent: Path) -> None:
