@@ -17,10 +17,10 @@ from ocf_agents.operator.texts import clean
 @click.option("--resource", metavar="NAME", help="Name and parameters of this resource of the cluster.")
 @click.option("-o", "parameters", metavar="NAME=VALUE", multiple=True, help="A parameter; may be repeated.")
 @click.option("--level", type=click.IntRange(0, 100), help="OCF_CHECK_LEVEL.")
-@click.option("--interval", type=click.FloatRange(0), metavar="SECONDS", help="A recurring monitor's.")
+@click.option("--interval", type=options.Seconds(0), metavar="SECONDS", help="A recurring monitor's.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(1),
+    type=options.Seconds(1),
     default=60.0,
     show_default=True,
     metavar="SECONDS",

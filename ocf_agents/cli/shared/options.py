@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any, Callable, TypeVar
 
@@ -59,11 +60,24 @@ def wanted(
     return Wanted(resource, host, cloud, said, agent)
 
 
+class Seconds(click.FloatRange):
+    """A span of time: up to a day. Python reads `nan` as a number that is in every range."""
+
+    def __init__(self, least: float, most: float = 86400) -> None:
+        super().__init__(least, most)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 (click's own)
+        seconds: float = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is no number of seconds.", param, ctx)
+        return seconds
+
+
 def timeout(default: float) -> Callable[[F], F]:
     """Seconds for the whole command."""
     return click.option(
         "--timeout",
-        type=click.FloatRange(1, 3600),
+        type=Seconds(1, 3600),
         default=default,
         show_default=True,
         metavar="SECONDS",
