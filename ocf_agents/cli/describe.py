@@ -17,7 +17,7 @@ def describe(agent: str, parameter: str | None, is_json: bool) -> None:
     """The parameters and actions of AGENT."""
     described = catalog.kind_of(agent).agent
     if is_json:
-        screen.say_json(declared.as_json(described))
+        screen.say_json(declared.as_json(described, parameter))
         return
     if parameter is not None:
         screen.say_sections([declared.parameter(described, parameter)])

@@ -28,29 +28,34 @@ def actions(agent: Agent) -> Table:
 
 def parameter(agent: Agent, name: str) -> Section:
     """All about one. Raises NotFound."""
+    one = _named(agent, name)
+    facts = [
+        Fact("type", type_of(one)),
+        Fact("default", shown_default(one)),
+        Fact("what", one.longdesc),
+    ]
+    choices = [Fact("one of", ", ".join(one.choices))] if one.choices else []
+    return Section(f"{one.name}: {one.shortdesc}", [*facts, *choices, Fact("and", "; ".join(_traits(one)))])
+
+
+def _named(agent: Agent, name: str) -> Parameter:
     for one in agent.parameters:
         if one.name == name:
-            facts = [
-                Fact("type", type_of(one)),
-                Fact("default", shown_default(one)),
-                Fact("what", one.longdesc),
-            ]
-            choices = [Fact("one of", ", ".join(one.choices))] if one.choices else []
-            return Section(
-                f"{one.name}: {one.shortdesc}", [*facts, *choices, Fact("and", "; ".join(_traits(one)))]
-            )
+            return one
     names = ", ".join(one.name for one in agent.parameters)
     raise NotFound(f"{agent.name} has no parameter {name[:40]!a}: it has {names}")
 
 
-def as_json(agent: Agent) -> dict[str, Any]:
-    """The whole declaration; times in seconds."""
+def as_json(agent: Agent, name: str | None = None) -> dict[str, Any]:
+    """The whole declaration, or that with one parameter only; times in seconds. Raises NotFound."""
     return {
         "name": agent.name,
         "version": agent.version,
         "shortdesc": agent.shortdesc,
         "longdesc": agent.longdesc,
-        "parameters": [_parameter_json(one) for one in agent.parameters],
+        "parameters": [
+            _parameter_json(one) for one in (agent.parameters if name is None else [_named(agent, name)])
+        ],
         "actions": [
             {"name": one.name, "timeout": one.timeout, "interval": one.interval, "depth": one.depth}
             for one in agent.actions

@@ -118,6 +118,12 @@ def test_an_error_is_json_too_where_json_was_asked_for() -> None:
     assert json.loads(done.stdout)["error"]["code"] == 3
 
 
+def test_one_parameter_as_json_is_that_one() -> None:
+    (found,) = json.loads(run("describe", "nova-compute", "hold", "--json").stdout)["parameters"]
+    assert found["name"] == "hold"
+    assert run("describe", "nova-compute", "nosuch", "--json").returncode == 3
+
+
 def test_a_fault_of_our_own_is_one_line_without_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     @click.command()
     def fault() -> None:
