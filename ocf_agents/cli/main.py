@@ -6,6 +6,7 @@ Only the module of the command that is called is imported.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -17,9 +18,10 @@ import click
 
 from ocf_agents import __version__
 from ocf_agents.operator.texts import clean
-from ocf_agents.operator.trouble import INTERNAL, INTERRUPTED, USAGE, Trouble
+from ocf_agents.operator.trouble import INTERNAL, INTERRUPTED, UNUSABLE, USAGE, Trouble
 
 PROGRAM = "ocf-agents"
+UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 COMMANDS = (
     "status",
     "explain",
@@ -90,8 +92,12 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             return _told("interrupted", INTERRUPTED, words)
         except (BrokenPipeError, Unread):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            _mute(1)
             return 0
+        except OSError as error:
+            if error.filename is not None or error.errno not in UNWRITTEN:
+                return _told(_fault(error), INTERNAL, words)
+            return _told(f"cannot write the answer: {error.strerror}", UNUSABLE, words)
         except Exception as error:
             return _told(_fault(error), INTERNAL, words)
         return result if isinstance(result, int) else 0
@@ -107,10 +113,22 @@ def _open_what_is_closed() -> None:
 
 def _told(text: str, code: int, words: Sequence[str]) -> int:
     """One line on standard error; for programs also one object on standard output."""
-    if "--json" in words:
-        click.echo(json.dumps({"error": {"code": code, "text": text}}, indent=2))
-    click.echo(f"{PROGRAM}: {clean(text)}", err=True)
+    try:
+        if "--json" in words:
+            click.echo(json.dumps({"error": {"code": code, "text": text}}, indent=2))
+        sys.stdout.flush()
+    except OSError:
+        _mute(1)
+    try:
+        click.echo(f"{PROGRAM}: {clean(text)}", err=True)
+    except OSError:
+        _mute(2)
     return code
+
+
+def _mute(descriptor: int) -> None:
+    """Nobody hears it any more: what still waits to be written may go, without a complaint at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
 def _fault(error: Exception) -> str:

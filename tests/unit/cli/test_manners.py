@@ -163,6 +163,40 @@ def test_a_reader_that_has_gone_is_no_trouble(form: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [("list", 4), ("list --json", 4), ("describe nosuch", 3), ("describe nosuch --json", 3)],
+)
+@pytest.mark.parametrize("both", ["", " 2>/dev/full"])
+def test_an_answer_that_finds_no_room_is_one_line_and_a_code(words: str, code: int, both: str) -> None:
+    command = f"{sys.executable} -c 'from ocf_agents.cli.main import main; main()' {words} >/dev/full{both}"
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["sh", "-c", command], capture_output=True, text=True, check=False, timeout=60, env=environ
+    )
+    assert done.returncode == code
+    assert len(done.stderr.splitlines()) == (0 if both else 1)
+    assert "fault" not in done.stderr
+
+
+def test_a_failure_that_nobody_reads_keeps_its_code() -> None:
+    command = f"{sys.executable} -c 'from ocf_agents.cli.main import main; main()' describe nosuch --json"
+    reader, writer = os.pipe()
+    os.close(reader)
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["sh", "-c", command],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=60,
+        env=environ,
+    )
+    os.close(writer)
+    assert (done.returncode, len(done.stderr.splitlines())) == (3, 1)
+
+
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 @pytest.mark.parametrize(("words", "code"), [("list", 0), ("list --nonsense", 2), ("describe nosuch", 3)])
 def test_who_closes_an_output_gets_the_code_all_the_same(words: str, code: int, closed: str) -> None:
