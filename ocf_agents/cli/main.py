@@ -7,6 +7,7 @@ Only the module of the command that is called is imported.
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import sys
@@ -73,6 +74,9 @@ class Commands(click.Group):
         """Run, and end the program with its exit code."""
         words = list(sys.argv[1:] if args is None else args) or ["--help"]
         more["standalone_mode"] = False
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # others' words may have letters that the locale has not
+                stream.reconfigure(errors="backslashreplace")
         _open_what_is_closed()
         sys.exit(self._code(words, more))
 

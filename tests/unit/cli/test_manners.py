@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -116,6 +117,20 @@ def test_an_error_is_json_too_where_json_was_asked_for() -> None:
     done = run("describe", "nix", "--json")
     assert done.returncode == 3
     assert json.loads(done.stdout)["error"]["code"] == 3
+
+
+def test_letters_that_the_locale_has_not_are_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    @click.command()
+    def tell() -> None:
+        screen.say("swap → new")
+
+    out = io.TextIOWrapper(io.BytesIO(), "iso-8859-15")
+    monkeypatch.setattr(Commands, "get_command", lambda *about: tell)
+    monkeypatch.setattr(sys, "stdout", out)
+    with pytest.raises(SystemExit) as end:
+        main(["tell"])
+    assert end.value.code == 0
+    assert out.buffer.getvalue() == b"swap \\u2192 new\n"  # type: ignore[attr-defined]
 
 
 def test_one_parameter_as_json_is_that_one() -> None:
