@@ -20,7 +20,7 @@ from labkit.report import Entry, table
 from labkit.resource import STATE_DIR, Resource
 from labkit.settings import AGENT_PASSWORD
 from labkit.tap import Tap
-from words import DEEP, HOLD, LONG, bring_to_rest, deep_codes, establish
+from words import DEEP, HOLD, LONG, await_answer, bring_to_rest, deep_codes, establish
 
 collect_ignore_glob = [] if os.environ.get("LAB") else ["test_*.py"]
 
@@ -100,11 +100,12 @@ def compute(configured: Resource, control: Control) -> Resource:
 
 
 @pytest.fixture
-def watched(compute: Resource) -> Iterator[Resource]:
+def watched(compute: Resource, control: Control) -> Iterator[Resource]:
     """The resource with a second monitor, which asks nova-compute over the message bus."""
     compute.add_monitor("deep", f"{DEEP}s", level=10)
     try:
-        wait_for("a good answer over the bus", lambda: deep_codes(compute)[-1:] == [0], 60)
+        wait_for("its first result", lambda: deep_codes(compute), 60)
+        await_answer(compute, control, 60)
         compute.forget()
         yield compute
     finally:

@@ -11,7 +11,7 @@ from labkit.errors import wait_for
 from labkit.report import Entry
 from labkit.resource import Resource
 from labkit.settings import PASSWORD
-from words import HOLD, LONG, assert_in_service, assert_stays_in_service, deep_codes, recovered
+from words import HOLD, LONG, assert_in_service, assert_stays_in_service, await_answer, deep_codes, recovered
 
 OUTAGE = 120 if LONG else 25
 """Seconds for which the message bus is away."""
@@ -50,7 +50,7 @@ def test_its_queue_is_unbound(watched: Resource, control: Control, story: Entry)
     assert "message bus" in (failure.reason or ""), failure.reason
     assert (stop.code, start.code) == (0, 0)
     story.notes.append(f"noticed at level 10, running again after {time.monotonic() - begin:.0f} s")
-    wait_for("an answer over the bus", lambda: deep_codes(watched)[-1:] == [0], 60)
+    await_answer(watched, control, 60)
     assert_in_service(watched)
     assert_stays_in_service(watched, HOLD)
 
@@ -64,7 +64,7 @@ def test_the_message_bus_is_away(watched: Resource, control: Control, story: Ent
         assert 190 in deep_codes(watched), "degraded, and Pacemaker shows it"
     finally:
         control.rabbit.start()
-    wait_for("an answer over the bus", lambda: deep_codes(watched)[-1:] == [0], 120)
+    await_answer(watched, control, 120)
     assert [action.name for action in watched.actions if action.name != "monitor"] == []
     story.notes.append(f"away for {OUTAGE} s: degraded, no restart")
     wait_for("the row to be up", lambda: watched.row.is_up, 90)

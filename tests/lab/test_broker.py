@@ -21,6 +21,7 @@ from words import (
     OPERATIONS,
     assert_in_service,
     assert_stays_in_service,
+    await_answer,
     deep_codes,
     recovered,
 )
@@ -44,7 +45,7 @@ def impatient(watched: Resource) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_blocked_for_nova_compute_alone(watched: Resource, lab: Lab, story: Entry) -> None:
+def test_blocked_for_nova_compute_alone(watched: Resource, lab: Lab, control: Control, story: Entry) -> None:
     """A firewall drops what nova-compute sends to the bus; the agent gets there. Pacemaker recovers it."""
     if lab.compute_user != USER:
         pytest.skip("nova-compute runs as root, like the agent: no firewall tells them apart")
@@ -62,7 +63,7 @@ def test_blocked_for_nova_compute_alone(watched: Resource, lab: Lab, story: Entr
     story.notes.append(
         f"opened {STILL_BLOCKED} s later, in service {watched.tap.now() - opened:.0f} s after that"
     )
-    wait_for("an answer over the bus", lambda: deep_codes(watched)[-1:] == [0], 60)
+    await_answer(watched, control, 60)
     assert_stays_in_service(watched, HOLD)
 
 
@@ -71,7 +72,7 @@ def is_in_service(compute: Resource) -> bool:
     return row.is_up and row.is_enabled and compute.may_be_chosen
 
 
-def test_blocked_for_one_node(watched: Resource, story: Entry) -> None:
+def test_blocked_for_one_node(watched: Resource, control: Control, story: Entry) -> None:
     """A firewall drops all that a node sends to the bus: degraded, and nothing is restarted."""
     process = watched.process
     assert process is not None
@@ -81,7 +82,7 @@ def test_blocked_for_one_node(watched: Resource, story: Entry) -> None:
         story.notes.append(f"degraded after {time.monotonic() - begin:.0f} s")
         time.sleep(max(0.0, begin + BLOCKED - time.monotonic()))
     opened = time.monotonic()
-    wait_for("an answer over the bus", lambda: deep_codes(watched)[-1:] == [0], 120)
+    await_answer(watched, control, 120)
     story.notes.append(f"blocked for {BLOCKED} s; well {time.monotonic() - opened:.0f} s after that")
     assert_never_restarted(watched, process.pid)
     wait_for("the row to be up", lambda: watched.row.is_up, 90, every=0.5)
@@ -98,7 +99,7 @@ def test_the_bus_is_restarted(watched: Resource, control: Control, story: Entry)
     away = time.monotonic() - begin
     reported = watched.row.updated_at
     wait_for("nova-compute to report", lambda: watched.row.updated_at != reported, 120, every=0.5)
-    wait_for("an answer over the bus", lambda: deep_codes(watched)[-1:] in ([], [0]), 60)
+    await_answer(watched, control, 60)
     story.notes.append(f"away for {away:.0f} s, reported again after {time.monotonic() - begin:.0f} s")
     assert_never_restarted(watched, process.pid)
     assert_in_service(watched)

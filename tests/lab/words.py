@@ -59,6 +59,12 @@ def deep_codes(compute: Resource) -> list[int | None]:
     return [action.code for action in done if action.name == "monitor" and action.interval == 1000 * DEEP]
 
 
+def await_answer(compute: Resource, control: Control, timeout: float) -> None:
+    """Its monitor has nothing to say, and nova-compute answers over the message bus."""
+    wait_for("a monitor at level 10 without a word", lambda: deep_codes(compute)[-1:] in ([], [0]), timeout)
+    wait_for("an answer over the message bus", lambda: control.answers(compute.host), timeout)
+
+
 def recovered(compute: Resource, mark: int, timeout: float) -> tuple[Action, Action, Action]:
     """The failed monitor, and the stop and start that it led to."""
 

@@ -313,10 +313,11 @@ def test_the_history_is_told_in_full_and_as_it_is(operator: Operator, node: Node
     quiet(node)
     lines = operator.types("history", "--json").splitlines()
     file = node.state_dir / "nova-compute.history.jsonl"
-    assert [json.loads(line) for line in lines] == [
-        json.loads(line) for line in file.read_text().splitlines()
-    ]
-    assert "the row is enabled and the service stops" in operator.types("history", "-n", "2")
+    events = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [json.loads(line) for line in lines] == events
+    assert "the row is enabled and the service stops" in [event["why"] for event in events]
+    last = operator.types("history", "-n", "2")
+    assert [event["why"] in last for event in events[-2:]] == [True, True]
 
 
 def test_with_a_dead_api_it_says_what_a_start_would_do(

@@ -10,12 +10,19 @@ from concurrent.futures import ThreadPoolExecutor
 from labkit import catalog
 from labkit.cloud import Cloud
 from labkit.errors import wait_for
-from labkit.layout import LAB
+from labkit.layout import LAB, REPO
 from labkit.node import Node
 from labkit.service import Service
 from labkit.settings import KEYSTONE, MYSQL, NOVA, PASSWORD, PLACEMENT, RABBIT, REGION, Settings
 from labkit.tap import Tap
 from labkit.venv import Venv
+
+PING = """\
+import sys
+sys.path.insert(0, sys.argv[1])
+from ocf_agents.openstack import bus, transport
+print(bus.ping(transport.parse(sys.argv[2]), "nova", "compute", sys.argv[3], 3.0).outcome)
+"""
 
 DATABASES = ("keystone", "placement", "nova_api", "nova_cell0", "nova_cell1")
 
@@ -131,6 +138,14 @@ class Control:
         rows = self.cloud.rows()
         up = {row.binary for row in rows if row.is_up}
         return {"nova-conductor", "nova-scheduler"} <= up
+
+    def answers(self, host: str) -> bool:
+        """Does the nova-compute of that host answer over the message bus?
+
+        A monitor at level 10 that succeeds does not tell: after an outage it judges nobody for a while.
+        """
+        words = [self.venv.bin("python"), "-c", PING, str(REPO), self.settings.transport_url, host]
+        return self.node.run(*words, check=False).stdout.strip() == "answered"
 
     def discover_hosts(self) -> None:
         """Map computes that have registered to their cell: without it the scheduler does not know them."""
