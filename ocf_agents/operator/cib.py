@@ -26,7 +26,7 @@ class NotACib(Exception):
 class Operation(NamedTuple):
     """One `op`: seconds; `timeout` None where nothing says one. `level`: its OCF_CHECK_LEVEL.
 
-    `is_idle`: Pacemaker never runs it on a resource that runs.
+    `is_idle`: Pacemaker never runs it on a resource that runs. `on_fail`: empty where nothing says it.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Operation(NamedTuple):
     timeout: float | None
     level: int
     is_idle: bool = False
+    on_fail: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ class _Reader:
         self._top = configuration
         self._by_id = {one.get("id", ""): one for one in configuration.iter() if one.get("id")}
         self._meta = self._defaults("rsc_defaults")
-        self._op_timeout = _seconds(self._defaults("op_defaults").get("timeout"))
+        self._op_defaults = self._defaults("op_defaults")
+        self._op_timeout = _seconds(self._op_defaults.get("timeout"))
 
     def cluster(self) -> Cluster:
         found = [self._primitive(chain) for chain in self._primitives()]
@@ -163,6 +165,7 @@ class _Reader:
             _level(inner.get("OCF_CHECK_LEVEL") or element.get("OCF_CHECK_LEVEL")),
             said.get("name") == "monitor"
             and (said.get("role") == "Stopped" or not is_true(said.get("enabled", "true"))),
+            said.get("on-fail", self._op_defaults.get("on-fail", "")).strip().lower(),
         )
 
     def _defaults(self, section: str) -> dict[str, str]:

@@ -73,9 +73,8 @@ class Desk:
             raise Unusable(f"the row cannot be read: {error.text}") from None
         if found is None:
             binary = self.target.via.service.row
-            raise NotFound(
-                f"the cloud has no {binary} on host {clean(self.target.host)}: ocf-agents doctor looks for it"
-            )
+            where = "; ocf-agents doctor looks for one like it" if self.target.resource else ""
+            raise NotFound(f"the cloud has no {binary} on host {clean(self.target.host)}{where}")
         return found
 
     def record(self) -> Record | None:

@@ -61,6 +61,15 @@ def of_cluster(cluster: Cluster) -> Iterator[Finding]:
             "stonith-enabled is false: a stop that fails is never resolved",
             "configure fencing, and set stonith-enabled=true",
         )
+    elif not any(one.standard == "stonith" for one in cluster.resources):
+        yield problem(
+            "fencing",
+            "there is no fence device: Pacemaker starts nothing, and a stop that fails is never resolved",
+            "pcs stonith create ...",
+        )
+    if is_true(cluster.options.get("maintenance-mode")):
+        text = "maintenance-mode is on: nothing is started, stopped, monitored or recovered"
+        yield warning("maintenance", text, "pcs property set maintenance-mode=false, when it is over")
     for one in cluster.resources:
         if one.type in EVACUATORS:
             yield warning("evacuator", f"{one.name} ({one.type}) {EVACUATORS[one.type]}", EVACUATION)
@@ -92,6 +101,17 @@ def _operations(resource: Resource, configured: Configured, graceful: float) -> 
     yield from _intervals(configured, monitors)
     for monitor in monitors:
         yield _monitor(configured, monitor, float(resource.get("bus_timeout")))
+    for operation in configured.operations:
+        yield from _on_fail(configured, operation)
+
+
+def _on_fail(configured: Configured, operation: Operation) -> Iterator[Finding]:
+    """What is ignored is not recovered: after a stop two may run, after a start none does."""
+    if operation.on_fail != "ignore":
+        return
+    text = f"on-fail=ignore: a {operation.name} that fails counts as one that succeeded"
+    mend = f"take on-fail off that operation (crm configure edit {configured.name}, or pcs resource op)"
+    yield problem(operation.name, text, mend)
 
 
 def _start(timeout: float, needed: float) -> Finding:
@@ -138,6 +158,11 @@ def _intervals(configured: Configured, monitors: list[Operation]) -> Iterator[Fi
 
 
 def _meta(configured: Configured) -> Iterator[Finding]:
+    if not is_true(configured.meta.get("is-managed", "true")) or is_true(configured.meta.get("maintenance")):
+        text = "it is not managed: nothing starts, stops or recovers it"
+        yield warning(
+            "unmanaged", text, f"pcs resource manage {configured.name}, when the maintenance is over"
+        )
     if not configured.meta.get("failure-timeout"):
         yield problem(
             "failure-timeout",

@@ -89,6 +89,16 @@ def test_defaults_of_the_cluster_hold_where_nobody_says_anything_else() -> None:
     assert one.operations == (Operation("monitor", 10.0, 55.0, 0),)
 
 
+def test_what_a_failure_leads_to_is_said_by_the_operation_or_for_all() -> None:
+    operations = (
+        '<operations><op id="m" name="monitor" interval="10s" on-fail="Restart"/>'
+        '<op id="s" name="stop" interval="0"/></operations>'
+    )
+    defaults = f"<op_defaults>{pairs('meta_attributes', 'od', **{'on-fail': 'ignore'})}</op_defaults>"
+    one = only(f'<primitive id="nc" {HEAD}>{operations}</primitive>', defaults)
+    assert [operation.on_fail for operation in one.operations] == ["restart", "ignore"]
+
+
 def test_the_level_of_a_monitor_is_an_attribute_of_its_operation() -> None:
     inner = pairs("instance_attributes", "l", OCF_CHECK_LEVEL="10")
     operation = (

@@ -123,8 +123,35 @@ def test_two_resources_for_one_row() -> None:
     assert (found.level, "a and b" in found.text) == (PROBLEM, True)
 
 
-def test_evacuators_and_fencing_that_is_off() -> None:
-    fence = Configured("f", "stonith", "", "fence_compute")
-    found = list(cluster.of_cluster(Cluster((fence,), {"stonith-enabled": "false"})))
-    assert [(one.level, one.what) for one in found] == [(PROBLEM, "fencing"), (WARNING, "evacuator")]
-    assert list(cluster.of_cluster(Cluster((), {}))) == []
+@pytest.mark.parametrize("name", ["start", "stop", "monitor"])
+def test_a_failure_that_is_ignored_is_never_recovered(name: str) -> None:
+    operations = tuple(one._replace(on_fail="ignore") if one.name == name else one for one in GOOD)
+    assert bad(findings(operations)) == [(PROBLEM, name)]
+
+
+def test_other_answers_to_a_failure_are_the_operators_own() -> None:
+    assert bad(findings(tuple(one._replace(on_fail="fence") for one in GOOD))) == []
+
+
+@pytest.mark.parametrize("meta", [{"is-managed": "false"}, {"maintenance": "true"}])
+def test_a_resource_that_is_not_managed(meta: dict[str, str]) -> None:
+    assert bad(findings(meta={**META, **meta})) == [(WARNING, "unmanaged")]
+
+
+@pytest.mark.parametrize(
+    ("fence", "options", "expected"),
+    [
+        ("fence_ipmilan", {}, []),
+        ("fence_ipmilan", {"stonith-enabled": "false"}, [(PROBLEM, "fencing")]),
+        (None, {"stonith-enabled": "false"}, [(PROBLEM, "fencing")]),
+        (None, {}, [(PROBLEM, "fencing")]),
+        ("fence_compute", {}, [(WARNING, "evacuator")]),
+        ("fence_ipmilan", {"maintenance-mode": "true"}, [(WARNING, "maintenance")]),
+    ],
+    ids=["well", "off", "off and no device", "no device", "evacuator", "maintenance"],
+)
+def test_fencing_evacuators_and_maintenance(
+    fence: str | None, options: dict[str, str], expected: list[tuple[str, str]]
+) -> None:
+    resources = () if fence is None else (Configured("f", "stonith", "", fence),)
+    assert bad(list(cluster.of_cluster(Cluster(resources, options)))) == expected

@@ -25,7 +25,8 @@ def source(state: Path, *clones: str) -> Source:
         f'<nvpair id="h{name}" name="host" value="cmp-7"/></instance_attributes></primitive></clone>'
         for name in clones
     )
-    text = f"<cib><configuration><resources>{resources}</resources></configuration></cib>"
+    fence = '<primitive id="fence" class="stonith" type="fence_ipmilan"/>'
+    text = f"<cib><configuration><resources>{resources}{fence}</resources></configuration></cib>"
     return Source(cib.parse(text), "the test", True)
 
 
