@@ -48,12 +48,14 @@ def hold(
     with screen.waiting("disabling the host"):
         target = finding.one_target(wanted, cluster.read())
         desk = Desk.of(target, timeout, is_forced=force)
-        outcome = holding.set_hold(desk, words, by or whoever())
+        outcome = holding.set_hold(desk, words, holder(by))
     return tell(outcome, target, is_json=is_json)
 
 
-def whoever() -> str:
-    """Who types: the one before sudo, else the user."""
+def holder(by: str | None) -> str:
+    """Who is named, or who types: the one before sudo, else the user."""
+    if by and by.strip():
+        return by.strip()
     try:
         return os.environ.get("SUDO_USER") or getpass.getuser()
     except (KeyError, OSError, ImportError):
