@@ -64,7 +64,7 @@ def here(wanted: Wanted, source: cluster.Source) -> list[Resource]:
     """
     if wanted.agent is not None:
         catalog.kind_of(wanted.agent)
-    found = [*_configured(source)]
+    found = _without_others([*_configured(source)])
     found += _recorded_only(found, wanted)
     for resource in found[:1] or [blank(wanted)]:
         given.check(resource.agent, wanted.parameters)
@@ -180,6 +180,28 @@ def _instances(made: Resource, configured: Configured) -> Iterator[Resource]:
     except Unusable:
         known = []
     yield from (replace(made, name=name) for name in known or [f"{made.name}:0"])
+
+
+def _without_others(found: list[Resource]) -> list[Resource]:
+    """Where each host has a primitive of its own: of those for one host, the ones that have worked here.
+
+    Without a clone and without `host` nothing in the cluster says whose a primitive is: its record does.
+    """
+    worked = [one for one in found if _has_record(one)]
+    hosts = {_host_or_none(one) for one in worked} - {None} if len(found) > 1 else set()
+
+    def is_others(one: Resource) -> bool:
+        has_a_clone = one.configured is not None and one.configured.clone is not None
+        return not has_a_clone and one not in worked and _host_or_none(one) in hosts
+
+    return [one for one in found if not is_others(one)]
+
+
+def _has_record(resource: Resource) -> bool:
+    try:
+        return resource.name in [name for name, _ in records(resource.state_dir)]
+    except Unusable:
+        return False
 
 
 def _recorded_only(known: Sequence[Resource], wanted: Wanted) -> list[Resource]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,35 @@ def test_one_whose_host_cannot_be_found_out_hides_no_other(tmp_path: Path) -> No
         finding.targets(Wanted(), both)
     with pytest.raises(Unusable, match=r"nova\.conf"):
         finding.all_targets(Wanted("lost"), both)
+
+
+def one_host(found: Source) -> Source:
+    """The same cluster, where every primitive says nothing of a host but the same name."""
+    assert found.cluster is not None
+    resources = [
+        replace(one, parameters={**one.parameters, "host": "cmp-7"}) for one in found.cluster.resources
+    ]
+    return found._replace(cluster=replace(found.cluster, resources=tuple(resources)))
+
+
+def test_of_a_primitive_for_each_host_those_that_have_worked_here(tmp_path: Path) -> None:
+    every = one_host(source(tmp_path / "state", "for-cmp-6", "for-cmp-7", "for-cmp-8"))
+    assert [name for name, _ in names(Wanted(), every)] == ["for-cmp-6", "for-cmp-7", "for-cmp-8"]
+    record(tmp_path / "state", "for-cmp-7", "cmp-7")
+    assert names(Wanted(), every) == [("for-cmp-7", "cmp-7")]
+    with pytest.raises(NotFound, match="here are for-cmp-7"):
+        names(Wanted("for-cmp-8"), every)
+
+
+def test_two_that_have_worked_here_for_one_host_are_both_told_of(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        record(tmp_path / "state", name, "cmp-7")
+    assert len(names(Wanted(), one_host(source(tmp_path / "state", "a", "b")))) == 2
+
+
+def test_a_clone_is_here_before_it_has_worked(tmp_path: Path) -> None:
+    record(tmp_path / "state", "a", "cmp-7")
+    assert len(names(Wanted(), one_host(source(tmp_path / "state", "a", "b", clone="c")))) == 2
 
 
 def test_an_instance_of_a_unique_clone_is_known_by_its_record(tmp_path: Path) -> None:

@@ -179,6 +179,7 @@ LIFECYCLE = (
         '    (sleep 0.5; echo "$PID" >"$PID_FILE") </dev/null >/dev/null 2>&1 9>&- &\n',
         "lifecycle.restart",
         "lifecycle.stop-stopped",
+        "lifecycle.stop-complete",
         "lifecycle.crash-stop",
         "lifecycle.idle-monitor",
     ),
