@@ -17,9 +17,7 @@ from ocf_agents.operator import installed
 from ocf_agents.operator.trouble import DONE, WRONG, Unusable
 from ocf_agents.testing import demo as story
 
-SOURCE = Path(__file__).parents[2] / "heartbeat" / "nova-compute"
-"""The agent's file in a source tree."""
-
+AGENT = "nova-compute"
 LIBRARIES = {"openstack": "python3-openstacksdk", "filelock": "python3-filelock"}
 """What an agent needs to speak to a cloud, with the packages that have it."""
 
@@ -44,11 +42,12 @@ def demo() -> int:
 @contextmanager
 def _agent() -> Iterator[Path]:
     """The agent's file: the source tree's own, else one as `ocf-agents install` writes it."""
-    if SOURCE.exists():
-        yield SOURCE
+    path = installed.in_source_tree(AGENT)
+    if path is not None:
+        yield Path(path)
         return
     with tempfile.TemporaryDirectory(prefix="ocf-agents-demo-") as root:
-        yield installation.install("nova-compute", nova_compute.__name__, root).path
+        yield installation.install(AGENT, nova_compute.__name__, root).path
 
 
 def _require_libraries() -> None:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import ocf_agents
+
 ROOTS = ("/usr/lib/ocf/resource.d", "/usr/local/lib/ocf/resource.d")
 VARIABLE = "OCF_ROOT"
 LARGEST = 65536
@@ -30,6 +32,12 @@ class Installation(NamedTuple):
 
 class CannotAsk(Exception):
     """The agent's interpreter does not answer; one line says why."""
+
+
+def in_source_tree(name: str) -> str | None:
+    """The agent's file beside this package, where the package is not installed but checked out."""
+    path = Path(ocf_agents.__file__).parents[1] / "heartbeat" / name
+    return str(path) if name and path.is_file() else None
 
 
 def of_agent(name: str, roots: Sequence[str] | None = None) -> list[Installation]:

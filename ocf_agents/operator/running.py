@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import ocf_agents
 from ocf_agents.ocf import codes
 from ocf_agents.operator import installed
 from ocf_agents.operator.texts import clean
@@ -32,12 +30,12 @@ def agent_path(name: str) -> str:
             raise NotFound(f"there is no agent {clean(name)}")
         return os.path.abspath(name)
     base = name.rpartition(":")[2]
-    found = [one.path for one in installed.of_agent(base)]
-    tree = Path(ocf_agents.__file__).parents[1] / "heartbeat" / base
-    found += [str(tree)] if base and tree.is_file() else []
-    if not found:
+    for one in installed.of_agent(base):
+        return one.path
+    path = installed.in_source_tree(base)
+    if path is None:
         raise NotFound(f"no agent {clean(base)!r} is installed here: ocf-agents list, or give its path")
-    return found[0]
+    return path
 
 
 def run(
