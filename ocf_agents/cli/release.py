@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from ocf_agents.cli.hold import SECONDS, tell
+from ocf_agents.cli.hold import SECONDS, holder, tell
 from ocf_agents.cli.shared import options, screen
 from ocf_agents.operator import cluster, finding, holding
 from ocf_agents.operator.holding import Desk
@@ -35,5 +35,5 @@ def release(
     wanted = options.wanted(resource, host, cloud, parameters, agent)
     with screen.waiting("enabling the host"):
         target = finding.one_target(wanted, cluster.read())
-        outcome = holding.release(Desk.of(target, timeout, is_forced=force))
+        outcome = holding.release(Desk.of(target, timeout, is_forced=force), holder(None))
     return tell(outcome, target, is_json=is_json)

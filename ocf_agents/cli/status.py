@@ -49,6 +49,6 @@ def first_read(one: Look) -> str:
     if resource is None or one.row is None or not one.row.disabled:
         return ""
     try:
-        return past.read_since(past.lines(resource.state_dir, resource.name))
+        return past.read_since(past.lines(resource.state_dir, resource.name), one.row.reason)
     except Trouble:
         return ""

@@ -13,6 +13,8 @@ from ocf_agents.guard.row import Row
 NONE = "none"
 LEAVE = "leave"
 RETRY = "retry"
+FOREIGN_AT_A_STOP = "disabled by somebody else already"
+"""What the history has of a row that is somebody else's when the service stops."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,11 @@ def judge(want: str, status: str, row: Row | None, foreign: Foreign | None, poli
     return _when_disabled(status, policy) if want == DISABLED else _when_enabled(status, row, policy)
 
 
+def foreign_at_a_start(reason: str | None) -> str:
+    """What the history has of a row that is somebody else's, with their words."""
+    return f"disabled by somebody else, {quote(reason)}"
+
+
 def quote(reason: str | None) -> str:
     """A reason as people read it."""
     return "no reason given" if reason is None else f"reason {reason!r}"
@@ -84,7 +91,7 @@ def _when_disabled(status: str, policy: Policy) -> Verdict:
         return Verdict(DISABLE, "the row is enabled and the service stops")
     if status == ENABLED:
         return Verdict(LEAVE, "disable_on_stop is false")
-    return Verdict(LEAVE, "disabled by us already" if status == OURS else "disabled by somebody else already")
+    return Verdict(LEAVE, "disabled by us already" if status == OURS else FOREIGN_AT_A_STOP)
 
 
 def _when_enabled(status: str, row: Row | None, policy: Policy) -> Verdict:
@@ -92,9 +99,7 @@ def _when_enabled(status: str, row: Row | None, policy: Policy) -> Verdict:
         return Verdict(LEAVE, "the row is enabled")
     is_releasable = status == FOREIGN and row is not None and policy.releases(row.reason)
     if status == FOREIGN and not is_releasable:
-        return Verdict(
-            LEAVE, f"disabled by somebody else, {quote(row.reason if row else None)}", is_warning=True
-        )
+        return Verdict(LEAVE, foreign_at_a_start(row.reason if row else None), is_warning=True)
     if not policy.enable_on_start:
         return Verdict(LEAVE, "disabled by us, and enable_on_start is false", is_warning=True)
     return Verdict(ENABLE, "enable_reasons releases this disable" if is_releasable else "the disable is ours")

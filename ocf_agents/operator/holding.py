@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ocf_agents.actions.host import HostClock
+from ocf_agents.guard.history import History
 from ocf_agents.guard.record import ENABLE, Foreign, Record
 from ocf_agents.guard.row import REFUSED as WAS_REFUSED
 from ocf_agents.guard.row import UNKNOWN, Answer, Row, Rows, Unreadable
@@ -33,6 +34,9 @@ from ocf_agents.operator.trouble import BadInput, InDoubt, NotFound, Refused, Un
 
 LOCK_WAIT = 5.0
 BETWEEN_LOOKS = 0.5
+HOLD, RELEASE = "hold", "release"
+BY_HAND = "-"
+"""What the history has in the place of a reading, where a person decided."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,15 @@ class Desk:
             return error.text
         return ""
 
+    def write_down(self, action: str, record: Record | None, answer: Answer, why: str) -> None:
+        """One line beside the guard's own decisions. Best effort, as theirs; nothing on another machine."""
+        resource = self.target.resource
+        if resource is None:
+            return
+        generation = record.generation if record else 0
+        request = f"{'disable' if action == HOLD else 'enable'} {answer.outcome}"
+        History(resource.state_dir, resource.name).add(action, generation, BY_HAND, request, why)
+
     def _seen(self) -> Row | Unreadable | None:
         try:
             return self.rows.read()
@@ -145,6 +158,7 @@ def set_hold(desk: Desk, words: str, by: str) -> Outcome:
     desk.require(step)
     before = (f"before, it was disabled with {quoted(row.reason)}",) if step.do == hold.REFUSE else ()
     answer = desk.rows.disable(row.id, str(wanted))
+    desk.write_down(HOLD, record, answer, f"held by {wanted.by}: {wanted.words}")
     desk.confirm(answer, lambda seen: seen.disabled and seen.reason == str(wanted))
     now = (
         desk.record()
@@ -159,8 +173,8 @@ def set_hold(desk: Desk, words: str, by: str) -> Outcome:
     )
 
 
-def release(desk: Desk) -> Outcome:
-    """Enables a row that a hold disabled. Raises Refused, NotFound, Unusable, InDoubt."""
+def release(desk: Desk, by: str) -> Outcome:
+    """Enables a row that a hold disabled; `by` says who does. Raises Refused, NotFound, Unusable, InDoubt."""
     record = desk.record()
     row = desk.row()
     binary = desk.target.via.service.row
@@ -170,7 +184,9 @@ def release(desk: Desk) -> Outcome:
     desk.require(step)
     covered = hold.overlaid(row, desk.resource, desk.target.host, record)
     held = hold.parse(covered.reason if covered else row.reason)
+    whose = held.by if held else "nobody"
     answer = desk.rows.enable(row.id)
+    desk.write_down(RELEASE, record, answer, f"released by {by}, was held by {whose}")
     desk.confirm(answer, lambda seen: not seen.disabled)
     notes = [*_unanswered(answer), *([step.text] if step.do == hold.REFUSE else [])]
     if record and record.foreign and hold.parse(record.foreign.reason):
@@ -179,7 +195,7 @@ def release(desk: Desk) -> Outcome:
     if record and record.has_unsettled_disable:
         notes.append("a disable of the agent's may still land; beside a running service it is undone")
     return Outcome(
-        f"{clean(desk.target.host)} is enabled; the hold of {held.by if held else 'nobody'} is over",
+        f"{clean(desk.target.host)} is enabled; the hold of {whose} is over",
         tuple(notes),
         held,
     )

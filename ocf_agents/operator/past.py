@@ -12,10 +12,14 @@ from typing import Any
 
 from ocf_agents.guard import names
 from ocf_agents.guard.history import MAX_SIZE
+from ocf_agents.guard.verdict import FOREIGN_AT_A_STOP, foreign_at_a_start
 from ocf_agents.operator.texts import clean
 from ocf_agents.operator.trouble import NotFound, Unusable
 
 KEYS = ("time", "action", "generation", "read", "decided", "why")
+READINGS = ("none", "ours", "foreign", "enabled")
+"""What a line has read; others are of a request, an answer, or the API's silence."""
+
 LARGEST = 4 * MAX_SIZE
 """Bytes of one file that are read, from its end: the guard keeps them far smaller."""
 
@@ -30,15 +34,17 @@ def lines(directory: str, instance: str, most: int | None = None) -> list[dict[s
     return list(deque(found, most))
 
 
-def read_since(history: Iterable[dict[str, Any]]) -> str:
-    """Since when the row was read as it was read last (UTC); empty when the history does not tell."""
-    at, last = "", None
+def read_since(history: Iterable[dict[str, Any]], reason: str | None) -> str:
+    """Since when the row has been read as somebody else's with this reason (UTC); empty where nothing tells.
+
+    A stop's reading is written down without the words: it neither begins such a time nor ends it.
+    """
+    same, at = ("foreign", foreign_at_a_start(reason)), ""
     for line in history:
-        if line["read"] not in ("none", "ours", "foreign", "enabled"):
-            continue  # no reading: a request, an answer, the API's silence
-        if line["read"] != last:
-            at, last = line["time"], line["read"]
-    return at if last == "foreign" else ""
+        read = (line["read"], line["why"])
+        if line["read"] in READINGS and read != ("foreign", FOREIGN_AT_A_STOP):
+            at = (at or line["time"]) if read == same else ""
+    return at
 
 
 def _decoded(text: str) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from ocf_agents.guard import marker
 from ocf_agents.guard.record import DISABLE, ENABLE, ENABLED, Attempt, Foreign, Instant, Record, encode
 from ocf_agents.guard.row import APPLIED, REFUSED, UNKNOWN, Answer, Row, Unreadable
 from ocf_agents.guard.store import machine_id
-from ocf_agents.operator import hold, holding
+from ocf_agents.operator import hold, holding, past
 from ocf_agents.operator.finding import Target
 from ocf_agents.operator.holding import Desk
 from ocf_agents.operator.resource import Resource
@@ -80,7 +80,7 @@ def remembered(one: Desk) -> str | None:
     return known.foreign.reason if known.foreign else None
 
 
-def test_a_hold_beside_a_quiet_record_changes_the_row_and_no_file(tmp_path: Path) -> None:
+def test_a_hold_beside_a_quiet_record_changes_the_row_and_not_the_record(tmp_path: Path) -> None:
     rows = FakeRows()
     one = desk(tmp_path, rows, record())
     before = (tmp_path / "state" / "nc.json").read_bytes()
@@ -90,7 +90,7 @@ def test_a_hold_beside_a_quiet_record_changes_the_row_and_no_file(tmp_path: Path
     assert not outcome.is_in_doubt
     assert outcome.notes == ()
     assert (tmp_path / "state" / "nc.json").read_bytes() == before
-    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["nc.json"]
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["nc.history.jsonl", "nc.json"]
 
 
 def test_without_a_record_none_is_made(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_an_unsettled_disable_makes_the_record_remember_the_hold(tmp_path: Path)
     assert not outcome.is_in_doubt
 
     rows.row = Row("id", True, MARKER, True)  # it lands
-    holding.release(one)
+    holding.release(one, "zoe")
     assert rows.row == Row("id", False, None, True)
     assert remembered(one) is None
 
@@ -120,7 +120,7 @@ def test_an_unsettled_enable_leaves_the_hold_in_doubt(tmp_path: Path) -> None:
 def test_a_memory_of_another_person_is_kept(tmp_path: Path) -> None:
     rows = FakeRows(Row("id", True, str(hold.make("zoe", "2026-11-30T11:23:23Z", "RAM")), True))
     one = desk(tmp_path, rows, record(DISABLE, foreign=Foreign("theirs", "2026-11-30T11:23:23Z")))
-    holding.release(one)
+    holding.release(one, "zoe")
     assert remembered(one) == "theirs"
 
 
@@ -156,7 +156,7 @@ def test_no_row_and_no_reading(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no nova-compute on host cmp-7"):
         holding.set_hold(desk(tmp_path, FakeRows(None)), "RAM", "zoe")
     with pytest.raises(Unusable, match="the API is away"):
-        holding.release(desk(tmp_path, FakeRows(breaks_after=0)))
+        holding.release(desk(tmp_path, FakeRows(breaks_after=0)), "zoe")
 
 
 def test_a_record_that_cannot_be_read_stops_a_hold_unless_it_is_forced(tmp_path: Path) -> None:
@@ -169,3 +169,22 @@ def test_a_record_that_cannot_be_read_stops_a_hold_unless_it_is_forced(tmp_path:
     holding.set_hold(desk(tmp_path, rows, forced=True), "RAM", "zoe")
     assert rows.row is not None
     assert rows.row.disabled
+
+
+def test_the_history_has_both_with_who_and_how_it_was_answered(tmp_path: Path) -> None:
+    rows = FakeRows()
+    one = desk(tmp_path, rows, record())
+    holding.set_hold(one, "RAM swap", "zoe")
+    rows.outcome = UNKNOWN
+    holding.release(one, "adam")
+    lines = past.lines(str(tmp_path / "state"), "nc")
+    assert [(one["action"], one["generation"], one["decided"], one["why"]) for one in lines] == [
+        ("hold", 4, "disable applied", "held by zoe: RAM swap"),
+        ("release", 4, "enable unknown", "released by adam, was held by zoe"),
+    ]
+    assert past.read_since(lines, "RAM swap") == "", "neither is a reading of the row"
+
+
+def test_without_a_directory_for_records_there_is_no_history_and_no_fault(tmp_path: Path) -> None:
+    holding.set_hold(desk(tmp_path, FakeRows()), "RAM swap", "zoe")
+    assert not (tmp_path / "state").exists()

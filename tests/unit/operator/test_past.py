@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ocf_agents.guard.history import History
+from ocf_agents.guard.verdict import FOREIGN_AT_A_STOP, foreign_at_a_start
 from ocf_agents.operator import past
 from ocf_agents.operator.trouble import NotFound, Unusable
 
@@ -58,6 +59,11 @@ def test_a_planted_link_is_not_followed(tmp_path: Path) -> None:
         past.lines(str(tmp_path), "nc")
 
 
+OURS_WORDS = foreign_at_a_start("bad DIMM")
+OTHER_WORDS = foreign_at_a_start("RAM swap")
+NO_WORDS = foreign_at_a_start(None)
+
+
 @pytest.mark.parametrize(
     ("reads", "expected"),
     [
@@ -68,4 +74,26 @@ def test_a_planted_link_is_not_followed(tmp_path: Path) -> None:
     ],
 )
 def test_since_when_a_row_is_read_as_somebody_elses(reads: list[tuple[str, str]], expected: str) -> None:
-    assert past.read_since([line(*one) for one in reads]) == expected
+    history = [{**line(*one), "why": OURS_WORDS} for one in reads]
+    assert past.read_since(history, "bad DIMM") == expected
+
+
+@pytest.mark.parametrize(
+    ("whys", "expected"),
+    [
+        ([OTHER_WORDS, OURS_WORDS], "1"),
+        ([OURS_WORDS, OTHER_WORDS], ""),
+        ([OURS_WORDS, OTHER_WORDS, OURS_WORDS], "2"),
+        ([NO_WORDS, OURS_WORDS, FOREIGN_AT_A_STOP, OURS_WORDS], "1"),
+        ([FOREIGN_AT_A_STOP], ""),
+        ([FOREIGN_AT_A_STOP, OURS_WORDS], "1"),
+        ([NO_WORDS], ""),
+    ],
+)
+def test_of_other_words_it_tells_nothing(whys: list[str], expected: str) -> None:
+    history = [{**line(str(number), "foreign"), "why": why} for number, why in enumerate(whys)]
+    assert past.read_since(history, "bad DIMM") == expected
+
+
+def test_a_disable_without_a_reason_has_a_beginning_too() -> None:
+    assert past.read_since([{**line("1", "foreign"), "why": NO_WORDS}], None) == "1"
