@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from ocf_agents.guard.row import Row
 from ocf_agents.openstack.cloud import Cloud, CloudSettings
 from ocf_agents.openstack.errand import Errand, Overrun
 from ocf_agents.openstack.failure import Failure, explain
-from ocf_agents.openstack.rows import COMPUTE, LOADING, Order, as_row, send
+from ocf_agents.openstack.rows import COMPUTE, LOADING, Order, as_row, send, services_in
 
 STAGES = 6
 """Requests that a survey takes at most, each within the timeout."""
@@ -77,8 +78,7 @@ def _look(errand: Errand[Survey], cloud: Cloud, binary: str, timeout: float) -> 
         reply = send(errand, compute, order, time.monotonic() + timeout)
         if not reply.is_success:
             raise reply.failure()
-        services = reply.json().get("services")
-        rows = tuple(_listed(one, binary) for one in services) if isinstance(services, list) else ()
+        rows = tuple(_listed(one, binary) for one in services_in(reply))
         errand.doing = f"PUT {compute.url}/os-services"
         order = Order("PUT", "/os-services", {"json": {"status": "enabled"}}, f"/{uuid.uuid4()}")
         tried = send(errand, compute, order, time.monotonic() + timeout)
@@ -100,8 +100,8 @@ def _look(errand: Errand[Survey], cloud: Cloud, binary: str, timeout: float) -> 
         cloud.hang_up()
 
 
-def _listed(service: object, binary: str) -> Listed | None:
-    if not isinstance(service, dict) or service.get("binary") != binary:
+def _listed(service: Mapping[str, Any], binary: str) -> Listed | None:
+    if service.get("binary") != binary:
         return None
     host = str(service.get("host"))
     try:

@@ -109,3 +109,14 @@ def test_a_clock_that_is_off(api: ComputeApi) -> None:
     found = surveyed(api)
     assert found.issued is not None
     assert levels(replace(found, asked=found.issued + 120))["clock"] == WARNING
+
+
+@pytest.mark.parametrize("services", [None, ["a"], {}])
+def test_an_answer_without_a_list_of_services_is_no_cloud_without_hosts(
+    api: ComputeApi, services: object
+) -> None:
+    api.fail(faults.wrong_json({"services": services}), method="GET", path="os-services")
+    found = cloud.asked(resource(api))
+    assert isinstance(found, Finding)
+    assert found.level == PROBLEM
+    assert "without a list of services" in found.text
