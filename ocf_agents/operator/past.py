@@ -55,7 +55,7 @@ def _decoded(text: str) -> dict[str, Any] | None:
         return None
     if not isinstance(line, dict) or not all(isinstance(line.get(key), (str, int)) for key in KEYS):
         return None
-    return line
+    return line if isinstance(line["time"], str) else None
 
 
 def _texts(path: str) -> Iterator[str]:

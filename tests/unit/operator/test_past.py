@@ -43,7 +43,10 @@ def test_it_reads_what_the_guard_writes(tmp_path: Path) -> None:
 
 def test_a_line_that_is_torn_or_strange_is_left_out(tmp_path: Path) -> None:
     good = json.dumps(line("3", "ours"))
-    (tmp_path / "nc.history.jsonl").write_text(f'{good[:20]}\n[1]\n{{"time": null}}\n{good}\n\xff')
+    timeless = json.dumps({**line("", "foreign"), "time": 5})
+    (tmp_path / "nc.history.jsonl").write_text(
+        f'{good[:20]}\n[1]\n{{"time": null}}\n{timeless}\n{good}\n\xff'
+    )
     assert len(past.lines(str(tmp_path), "nc")) == 1
 
 
