@@ -82,6 +82,7 @@ def _of_resource(resource: Resource, source: cluster.Source) -> Iterator[Finding
         yield problem("host", clean(error.text), "set the parameter host")
         return
     yield from host.of_name(resource)
+    yield from host.of_record(look.memory_of(resource, name))
     if not isinstance(found, Finding):
         yield cloud.of_row(found, name, resource.service.row)
         yield from host.of_look(look.look(finding.Target(name, resource, resource)))

@@ -19,7 +19,7 @@ from ocf_agents.operator import author, installed, status
 from ocf_agents.operator.cib import Operation
 from ocf_agents.operator.doctor.cluster import EVACUATION
 from ocf_agents.operator.doctor.finding import Finding, ok, problem, warning
-from ocf_agents.operator.look import Look
+from ocf_agents.operator.look import Look, Memory
 from ocf_agents.operator.resource import Resource
 from ocf_agents.operator.texts import clean
 from ocf_agents.service.proc import ProcTable
@@ -217,13 +217,20 @@ def of_programs(table: ProcTable | None = None) -> Iterator[Finding]:
         yield warning("evacuator", f"{name} runs here; it may read a disabled host otherwise", EVACUATION)
 
 
+def of_record(memory: Memory) -> Iterator[Finding]:
+    """A record that cannot be read, or that is none."""
+    if memory.record is None:
+        yield problem("record", clean(memory.text), "run this as root; else mend the path that is named")
+    for note in memory.notes:
+        mend = "the next start or stop sets it aside and begins anew; the reason in Nova tells whose it is"
+        yield warning("record", clean(note), mend)
+
+
 def of_look(look: Look) -> Iterator[Finding]:
     """What is wrong just now."""
     running = look.service is not None and look.service.is_running
     who = status.author_of(look)
     record, memory = look.record, look.memory
-    if memory is not None and memory.record is None:
-        yield problem("record", clean(memory.text), "run this as root; else mend the path that is named")
     if running and who is not None and who.kind == author.AGENT and memory and not memory.is_helped:
         mend = "the next monitor sends a helper; if none comes, start the resource again (cleanup)"
         yield problem(

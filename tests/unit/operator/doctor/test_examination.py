@@ -84,3 +84,13 @@ def test_a_record_for_another_host_than_the_next_start_is_told_of(tmp_path: Path
     (chapter,) = examination.examine(Wanted("a"), source(state, "a"))[1:]
     (found,) = [one for one in chapter.findings if one.what == "host"]
     assert (found.level, "cmp-6" in found.text, "cmp-7" in found.text) == ("warning", True, True)
+
+
+def test_a_record_that_is_none_is_told_of_also_without_a_cloud(tmp_path: Path) -> None:
+    record(tmp_path / "state", "a")
+    (tmp_path / "state" / "a.json").write_text("{")
+    (_, chapter) = examination.examine(Wanted(), source(tmp_path / "state", "a"))
+    (found,) = [one for one in chapter.findings if one.what == "record"]
+    assert found.level == "warning"
+    assert "a.json: not a usable record" in found.text
+    assert "sets it aside" in found.mend
