@@ -19,7 +19,7 @@ from ocf_agents.guard import marker
 from ocf_agents.guard.marker import Marker
 from ocf_agents.guard.record import Record
 from ocf_agents.guard.row import Row
-from ocf_agents.operator.holding import Desk, Outcome
+from ocf_agents.operator.holding import Desk, Outcome, writing
 from ocf_agents.operator.look import memory_of
 from ocf_agents.operator.resource import Resource
 from ocf_agents.operator.texts import since
@@ -83,15 +83,16 @@ def check(
 def adopt(desk: Desk, there: Marker, row: Row, *, is_running: bool) -> Outcome:
     """Enables the row, or makes the marker this resource's own. Raises Unusable, InDoubt."""
     resource = desk.target.name
-    if is_running and row.up:
-        desk.confirm(desk.rows.enable(row.id), lambda seen: not seen.disabled)
-        return Outcome(f"{desk.target.host} is enabled", _forget(desk, there))
-    clock = HostClock()
-    mine = str(marker.make(resource, desk.target.host, clock.utc(), clock.token()))
-    desk.confirm(desk.rows.disable(row.id, mine), lambda seen: seen.disabled and seen.reason == mine)
-    return Outcome(
-        f"the disable is now {resource}'s own: its next start enables the host", _forget(desk, there)
-    )
+    with writing():
+        if is_running and row.up:
+            desk.confirm(desk.rows.enable(row.id), lambda seen: not seen.disabled)
+            return Outcome(f"{desk.target.host} is enabled", _forget(desk, there))
+        clock = HostClock()
+        mine = str(marker.make(resource, desk.target.host, clock.utc(), clock.token()))
+        desk.confirm(desk.rows.disable(row.id, mine), lambda seen: seen.disabled and seen.reason == mine)
+        return Outcome(
+            f"the disable is now {resource}'s own: its next start enables the host", _forget(desk, there)
+        )
 
 
 def _forget(desk: Desk, there: Marker) -> tuple[str, ...]:

@@ -16,7 +16,8 @@ What can go wrong beside the guard, and what is done about it:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from ocf_agents.actions.host import HostClock
@@ -30,7 +31,15 @@ from ocf_agents.operator.finding import Target
 from ocf_agents.operator.hold import Hold, Step
 from ocf_agents.operator.look import memory_of
 from ocf_agents.operator.texts import clean, lasting, quoted
-from ocf_agents.operator.trouble import BadInput, InDoubt, NotFound, Refused, Unusable
+from ocf_agents.operator.trouble import (
+    INTERRUPTED,
+    BadInput,
+    InDoubt,
+    NotFound,
+    Refused,
+    Trouble,
+    Unusable,
+)
 
 LOCK_WAIT = 5.0
 BETWEEN_LOOKS = 0.5
@@ -138,7 +147,7 @@ class Desk:
     def _now(self, seen: Row | Unreadable | None) -> str:
         if isinstance(seen, Row):
             who = author.of_row(seen, self.resource, self.target.host)
-            return f"the row is now {'disabled by ' if seen.disabled else ''}{who.text}"
+            return f"the row is now {f'disabled by {who.text}' if seen.disabled else 'enabled'}"
         return "the row is gone" if seen is None else f"the row cannot be read now: {seen.text}"
 
 
@@ -157,14 +166,15 @@ def set_hold(desk: Desk, words: str, by: str) -> Outcome:
         return Outcome(step.text, hold=hold.parse(row.reason))
     desk.require(step)
     before = (f"before, it was disabled with {quoted(row.reason)}",) if step.do == hold.REFUSE else ()
-    answer = desk.rows.disable(row.id, str(wanted))
-    desk.write_down(HOLD, record, answer, f"held by {wanted.by}: {wanted.words}")
-    desk.confirm(answer, lambda seen: seen.disabled and seen.reason == str(wanted))
-    now = (
-        desk.record()
-    )  # an action may have begun meanwhile, and sent something before it could read the hold
-    notes = [*before, *_unanswered(answer), *_after_hold(desk, [record, now], wanted, clock)]
-    _require_still(desk, wanted)
+    with writing():
+        answer = desk.rows.disable(row.id, str(wanted))
+        desk.write_down(HOLD, record, answer, f"held by {wanted.by}: {wanted.words}")
+        desk.confirm(answer, lambda seen: seen.disabled and seen.reason == str(wanted))
+        with _looking_again():
+            # An action may have begun meanwhile, and sent something before it could read the hold.
+            now = desk.record()
+            notes = [*before, *_unanswered(answer), *_after_hold(desk, [record, now], wanted, clock)]
+            _require_still(desk, wanted)
     return Outcome(
         f"{clean(desk.target.host)} is disabled, and held by {wanted.by}: {clean(wanted.words)}",
         tuple(notes),
@@ -185,13 +195,14 @@ def release(desk: Desk, by: str) -> Outcome:
     covered = hold.overlaid(row, desk.resource, desk.target.host, record)
     held = hold.parse(covered.reason if covered else row.reason)
     whose = held.by if held else "nobody"
-    answer = desk.rows.enable(row.id)
-    desk.write_down(RELEASE, record, answer, f"released by {by}, was held by {whose}")
-    desk.confirm(answer, lambda seen: not seen.disabled)
-    notes = [*_unanswered(answer), *([step.text] if step.do == hold.REFUSE else [])]
-    if record and record.foreign and hold.parse(record.foreign.reason):
-        trouble = desk.remember(_forgotten)
-        notes += [f"the record still remembers the hold ({trouble})"] if trouble else []
+    with writing():
+        answer = desk.rows.enable(row.id)
+        desk.write_down(RELEASE, record, answer, f"released by {by}, was held by {whose}")
+        desk.confirm(answer, lambda seen: not seen.disabled)
+        notes = [*_unanswered(answer), *([step.text] if step.do == hold.REFUSE else [])]
+        if record and record.foreign and hold.parse(record.foreign.reason):
+            trouble = desk.remember(_forgotten)
+            notes += [f"the record still remembers the hold ({trouble})"] if trouble else []
     if record and record.has_unsettled_disable:
         notes.append("a disable of the agent's may still land; beside a running service it is undone")
     return Outcome(
@@ -199,6 +210,25 @@ def release(desk: Desk, by: str) -> Outcome:
         tuple(notes),
         held,
     )
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Around a write and all that follows: who interrupts it is told that it may have been done."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        text = "interrupted; what was asked for may have been done: look again with ocf-agents status"
+        raise Trouble(text, INTERRUPTED) from None
+
+
+@contextmanager
+def _looking_again() -> Iterator[None]:
+    """A look that fails after the hold was set does not say that nothing was done. Raises InDoubt."""
+    try:
+        yield
+    except (NotFound, Unusable) as error:
+        raise InDoubt(f"the hold was set, and then {error.text}: see ocf-agents status") from None
 
 
 def _require_kept(desk: Desk, wanted: Hold) -> None:

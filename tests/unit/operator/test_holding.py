@@ -18,7 +18,7 @@ from ocf_agents.operator import hold, holding, past
 from ocf_agents.operator.finding import Target
 from ocf_agents.operator.holding import Desk
 from ocf_agents.operator.resource import Resource
-from ocf_agents.operator.trouble import InDoubt, NotFound, Unusable
+from ocf_agents.operator.trouble import INTERRUPTED, InDoubt, NotFound, Trouble, Unusable
 from ocf_agents.service.host import boot_id, boottime
 
 MARKER = str(marker.make("nc", "cmp-7", "2026-11-30T11:23:23Z", "5b964e4f5116da1e"))
@@ -131,7 +131,7 @@ def test_a_refusal_is_no_success(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("outcome", [UNKNOWN, APPLIED])
 def test_what_cannot_be_read_back_is_in_doubt_whatever_the_answer_was(tmp_path: Path, outcome: str) -> None:
-    with pytest.raises(InDoubt, match="enabled"):
+    with pytest.raises(InDoubt, match="the row is now enabled: look"):
         holding.set_hold(desk(tmp_path, FakeRows(outcome=outcome, applies=False)), "RAM", "zoe")
     with pytest.raises(InDoubt, match="cannot be read now: the API is away"):
         holding.set_hold(desk(tmp_path, FakeRows(outcome=outcome, breaks_after=1)), "RAM", "zoe")
@@ -150,6 +150,36 @@ def test_what_is_undone_at_once_is_in_doubt(tmp_path: Path) -> None:
 
     with pytest.raises(InDoubt, match="enabled since"):
         holding.set_hold(desk(tmp_path, Undone(), record()), "RAM", "zoe")
+
+
+def test_an_api_that_goes_away_once_the_hold_is_set_does_not_say_that_nothing_was_done(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(InDoubt, match="the hold was set, and then the row cannot be read: the API is away"):
+        holding.set_hold(desk(tmp_path, FakeRows(breaks_after=2)), "RAM", "zoe")
+
+
+def test_who_interrupts_a_write_is_told_to_look_again(tmp_path: Path) -> None:
+    class Interrupted(FakeRows):
+        def _write(self, row: Row) -> Answer:
+            super()._write(row)
+            raise KeyboardInterrupt
+
+    rows = Interrupted()
+    with pytest.raises(Trouble, match="may have been done: look again") as told:
+        holding.set_hold(desk(tmp_path, rows), "RAM", "zoe")
+    assert told.value.code == INTERRUPTED
+    with pytest.raises(Trouble, match="may have been done: look again"):
+        holding.release(desk(tmp_path, rows), "zoe")
+    with pytest.raises(KeyboardInterrupt):
+        holding.set_hold(desk(tmp_path, Impatient()), "RAM", "zoe")
+
+
+class Impatient(FakeRows):
+    """Interrupted before anything is written."""
+
+    def read(self) -> Row | None:
+        raise KeyboardInterrupt
 
 
 def test_no_row_and_no_reading(tmp_path: Path) -> None:
