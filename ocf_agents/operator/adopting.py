@@ -83,6 +83,7 @@ def check(
 def adopt(desk: Desk, there: Marker, row: Row, *, is_running: bool) -> Outcome:
     """Enables the row, or makes the marker this resource's own. Raises Unusable, InDoubt."""
     resource = desk.target.name
+    desk.record()  # one that cannot be read stops it while nothing is done
     with writing():
         if is_running and row.up:
             desk.confirm(desk.rows.enable(row.id), lambda seen: not seen.disabled)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ocf_agents.agents.nova_compute import AGENT, SERVICE
@@ -11,7 +13,8 @@ from ocf_agents.guard.row import Row
 from ocf_agents.operator import adopting
 from ocf_agents.operator.cib import Configured
 from ocf_agents.operator.resource import Resource
-from ocf_agents.operator.trouble import BadInput, Refused
+from ocf_agents.operator.trouble import BadInput, Refused, Unusable
+from tests.unit.operator.test_holding import FakeRows, desk
 
 AT = "2026-11-30T11:23:23Z"
 OLD = marker.make("old", "cmp-7", AT, "5b964e4f5116da1e")
@@ -60,3 +63,13 @@ def test_a_record_alone_is_no_resource_where_the_cluster_tells() -> None:
     both = [configured, resource("old")]
     assert adopting.still_here(both, is_cluster_known=True) == ["nc"]
     assert adopting.still_here(both, is_cluster_known=False) == ["nc", "old"]
+
+
+def test_a_record_that_cannot_be_read_stops_it_before_anything_is_written(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state").chmod(0o777)
+    rows = FakeRows(Row("id", True, str(OLD), True))
+    for is_running in (True, False):
+        with pytest.raises(Unusable, match="the record cannot be read"):
+            adopting.adopt(desk(tmp_path, rows), OLD, row(str(OLD)), is_running=is_running)
+    assert rows.row == Row("id", True, str(OLD), True)
