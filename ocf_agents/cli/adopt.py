@@ -48,7 +48,8 @@ def adopt(
         if there is not None and yes:
             others = [one for one in finding.here(wanted, source) if one.name != target.name]
             present = adopting.still_here(others, is_cluster_known=source.cluster is not None)
-            adopting.check(there, from_resource, from_host, present, adopting.unsettled(others))
+            host = from_host or target.host
+            adopting.check(there, from_resource, host, present, adopting.unsettled(others))
             running = look.service_of(target.resource).is_running
             return tell(adopting.adopt(desk, there, row, is_running=running), target, is_json=is_json)
     if is_json:

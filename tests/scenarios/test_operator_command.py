@@ -361,6 +361,23 @@ def test_a_renamed_resource_adopts_its_old_marker_only_when_that_is_named(
     assert not row.disabled
 
 
+def test_the_marker_of_another_host_is_adopted_only_when_that_is_named(
+    operator: Operator, node: Node, cloud: ComputeApi
+) -> None:
+    row = cloud.row("cmp-7")
+    started(node)
+    stopped(node)
+    quiet(node)
+    row.reason = old = str(marker.make("nova-compute", "cmp-9", "2026-11-30T11:23:23Z", "5b964e4f5116da1e"))
+    assert "on host cmp-9" in operator.types("adopt")
+    text = operator.types("adopt", "--yes", "--from-resource", "nova-compute", code=2)
+    assert "--from-host cmp-9" in text
+    assert row.reason == old
+    operator.types("adopt", "--yes", "--from-resource", "nova-compute", "--from-host", "cmp-9")
+    started(node)
+    assert not row.disabled
+
+
 @pytest.mark.parametrize("command", ["status", "explain"])
 def test_a_resource_whose_host_is_not_known_does_not_hide_the_others(
     operator: Operator, node: Node, tmp_path: Path, command: str
