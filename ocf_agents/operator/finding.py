@@ -267,6 +267,9 @@ def _instance(path: str, name: str) -> tuple[str, str] | None:
         os.close(file)
     said = data if isinstance(data, dict) else {}
     instance, host = said.get("resource"), said.get("host")
-    if not isinstance(instance, str) or not isinstance(host, str) or names.record(instance) != name:
+    if not isinstance(instance, str) or not isinstance(host, str):
         return None
-    return instance, host
+    try:
+        return (instance, host) if names.record(instance) == name else None
+    except UnicodeEncodeError:  # JSON can spell half a character; no file has such a name
+        return None

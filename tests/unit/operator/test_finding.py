@@ -136,6 +136,11 @@ def test_a_file_that_is_no_record_is_none(tmp_path: Path, text: str) -> None:
     assert finding.records(str(tmp_path)) == []
 
 
+def test_a_record_of_a_name_that_no_file_can_have_hides_no_other(tmp_path: Path) -> None:
+    (tmp_path / "nc.json").write_text('{"resource": "\\ud800", "host": "cmp-7"}')
+    assert finding.records(str(tmp_path)) == []
+
+
 def test_a_host_of_this_machine_is_looked_at_with_all_that_is_known(tmp_path: Path) -> None:
     (target,) = finding.targets(Wanted(host="of-b"), source(tmp_path, "a", "b"))
     assert target.resource is not None
