@@ -82,7 +82,7 @@ def attempt_text(attempt: Attempt, look: Look) -> str:
     else:
         age = look.now.after(attempt.sent)
         sent = f"sent {lasting(age)} ago" if age is not None else "sent before this host was booted"
-        what = f"{attempt.kind} {attempt.token}, {sent}"
+        what = f"{attempt.kind} {clean(attempt.token)}, {sent}"
     passed = look.now.after(attempt.let_go) if attempt.let_go else None
     if attempt.let_go is None:
         return f"{what}, its sender still waits for the answer"

@@ -179,3 +179,10 @@ def test_a_reason_with_escapes_cannot_reach_the_terminal() -> None:
         explain.section(look(replace(ROW, reason="\x1b[2J"))),
     ):
         assert all(fact.text.isprintable() for fact in section.facts)
+
+
+def test_a_token_of_a_damaged_record_moves_no_terminal() -> None:
+    late = replace(LATE, token="\x1b[2J")
+    texts = [fact.text for fact in status.section(look(record=replace(RECORD, attempts=(late,)))).facts]
+    assert "\x1b" not in "".join(texts)
+    assert any(r"disable \x1b[2J, sent" in text for text in texts)
