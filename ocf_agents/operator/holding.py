@@ -42,6 +42,7 @@ from ocf_agents.operator.trouble import (
 )
 
 LOCK_WAIT = 5.0
+LEAST_LOCK_WAIT = 1.0
 BETWEEN_LOOKS = 0.5
 HOLD, RELEASE = "hold", "release"
 BY_HAND = "-"
@@ -123,8 +124,9 @@ class Desk:
         resource = self.target.resource
         if resource is None:
             return ""
+        wait = min(LOCK_WAIT, max(LEAST_LOCK_WAIT, self.end - time.monotonic()))
         try:
-            resource.store(self.target.host, lambda text: None).update(change, LOCK_WAIT)
+            resource.store(self.target.host, lambda text: None).update(change, wait)
         except StoreError as error:
             return error.text
         return ""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -109,6 +110,16 @@ def test_an_unsettled_disable_makes_the_record_remember_the_hold(tmp_path: Path)
     holding.release(one, "zoe")
     assert rows.row == Row("id", False, None, True)
     assert remembered(one) is None
+
+
+def test_a_record_that_somebody_keeps_locked_is_waited_for_within_the_time_alone(tmp_path: Path) -> None:
+    one = desk(tmp_path, FakeRows(), record(DISABLE))
+    with (tmp_path / "state" / "nc.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        begun = time.monotonic()
+        outcome = holding.set_hold(one, "RAM", "zoe")
+    assert time.monotonic() - begun < 3.0
+    assert "could not be noted" in " ".join(outcome.notes)
 
 
 def test_an_unsettled_enable_leaves_the_hold_in_doubt(tmp_path: Path) -> None:
