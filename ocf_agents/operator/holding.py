@@ -175,13 +175,14 @@ def set_hold(desk: Desk, words: str, by: str) -> Outcome:
         with _looking_again():
             # An action may have begun meanwhile, and sent something before it could read the hold.
             now = desk.record()
-            notes = [*before, *_unanswered(answer), *_after_hold(desk, [record, now], wanted, clock)]
+            told, is_exposed = _after_hold(desk, [record, now], wanted, clock)
+            notes = [*before, *_unanswered(answer), *told]
             _require_still(desk, wanted)
     return Outcome(
         f"{clean(desk.target.host)} is disabled, and held by {wanted.by}: {clean(wanted.words)}",
         tuple(notes),
         wanted,
-        is_in_doubt=_may_be_enabled(record) or _may_be_enabled(now),
+        is_in_doubt=is_exposed,
     )
 
 
@@ -255,18 +256,22 @@ def _require_still(desk: Desk, wanted: Hold) -> None:
             raise InDoubt(f"the hold was set, and has been replaced since: {who.text}")
 
 
-def _after_hold(desk: Desk, seen: Sequence[Record | None], wanted: Hold, clock: HostClock) -> list[str]:
+def _after_hold(
+    desk: Desk, seen: Sequence[Record | None], wanted: Hold, clock: HostClock
+) -> tuple[list[str], bool]:
+    """What to know besides, and whether a request that is known of may still undo the hold."""
     if desk.target.resource is None:
-        return [
-            "the record on the host itself was not looked at: requests of the agent may be under way there"
-        ]
+        note = "the record on the host itself was not looked at: requests of the agent may be under way there"
+        return [note], False
     records = [one for one in seen if one is not None]
     if not records:
-        return ["the record could not be read: requests of the agent may be under way"]
+        return ["the record could not be read: requests of the agent may be under way"], False
     notes = []
+    is_exposed = any(_may_be_enabled(one) for one in records)
     if any(one.has_unsettled_disable for one in records):
         trouble = desk.remember(lambda record: _remembered(record, str(wanted), clock.utc()))
         if trouble:
+            is_exposed = True  # the next start would take what falls on it for its own
             notes.append(f"a disable of the agent's may fall on it, which could not be noted: {trouble}")
         else:
             notes.append(
@@ -279,7 +284,7 @@ def _after_hold(desk: Desk, seen: Sequence[Record | None], wanted: Hold, clock: 
             f"an enable of the agent's is not settled: it may undo the hold within {hold_for};"
             " look again with ocf-agents status"
         )
-    return notes
+    return notes, is_exposed
 
 
 def _unanswered(answer: Answer) -> list[str]:

@@ -120,6 +120,7 @@ def test_a_record_that_somebody_keeps_locked_is_waited_for_within_the_time_alone
         outcome = holding.set_hold(one, "RAM", "zoe")
     assert time.monotonic() - begun < 3.0
     assert "could not be noted" in " ".join(outcome.notes)
+    assert outcome.is_in_doubt
 
 
 def test_an_unsettled_enable_leaves_the_hold_in_doubt(tmp_path: Path) -> None:
