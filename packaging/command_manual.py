@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import roff
@@ -12,6 +12,16 @@ import roff
 if TYPE_CHECKING:
     import click
 
+ENVIRONMENT = {
+    "OS_CLOUD": "With --host and neither --cloud nor a resource here: the cloud that is asked.",
+    "OS_CLIENT_CONFIG_FILE": "The clouds.yaml, before the ones in ~/.config/openstack and /etc/openstack.",
+    "CIB_file": "A cluster's configuration in a file, in the place of the running cluster's.",
+    "NO_COLOR": "No colours on a terminal either.",
+}
+FILES = {
+    "/etc/openstack/clouds.yaml": "The cloud, and as whom. Only root's, since there is a secret in it.",
+    "/var/lib/ocf-agents": "A record and a history for each resource: what was sent, what was decided.",
+}
 AS_IT_IS = "\b"  # click's mark of a paragraph that is not to be filled
 
 
@@ -30,8 +40,17 @@ def render(command: click.Command, name: str, version: str, date: str) -> str:
     if any(True for _ in _below(command, context)):
         page.section("COMMANDS")
         _subcommands(page, command, context)
+    _listed(page, "ENVIRONMENT", ENVIRONMENT)
+    _listed(page, "FILES", FILES)
     page.see_also(["ocf_heartbeat_nova-compute(7)"])
     return str(page)
+
+
+def _listed(page: roff.Page, title: str, entries: Mapping[str, str]) -> None:
+    page.section(title)
+    for name, text in entries.items():
+        page.entry(roff.bold(name))
+        page.text(text)
 
 
 def _subcommands(page: roff.Page, command: click.Command, context: click.Context) -> None:

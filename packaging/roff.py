@@ -9,6 +9,12 @@ from collections.abc import Iterable
 WIDTH = 76
 HEADER = '.\\" SPDX-License-Identifier: Apache-2.0\n'
 
+DOCUMENTS = (
+    "docs/guide.md, the operator's guide, and docs/operating.md, with the commands' answers and what to do"
+    " about each exit reason, among the package's documents in /usr/share/doc."
+)
+"""What the packages have besides pages."""
+
 
 def escaped(text: str) -> str:
     """Plain text for a text line: nothing in it is taken for a request or an escape."""
@@ -81,3 +87,4 @@ class Page:
         self.section("SEE ALSO")
         names = [page.partition("(") for page in pages]
         self._lines.append(",\n".join(f".BR {literal(name)} ({number}" for name, _, number in names))
+        self.paragraph(DOCUMENTS)

@@ -159,6 +159,8 @@ def main() -> None:
       4  the cloud, the record or the cluster could not be read, or refused
       5  a write was not answered, or may still be undone: look again
       6  not done: it would undo somebody else's disable, or enable a host that is down
+     70  a fault of the command itself
+    130  interrupted
     """
 
 

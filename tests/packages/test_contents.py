@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import struct
 import subprocess
@@ -76,6 +77,25 @@ def shown(found: list[Entry], version: str) -> Iterator[str]:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_holds_what_is_listed(release: Release, package: str, kind: str) -> None:
     assert sorted(shown(entries(release, package, kind), release.version)) == sorted(listed(package, kind))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_documents_lead_to_each_other(release: Release, kind: str) -> None:
+    """As in the source, but for the examples, which the guide says where to find."""
+    paths = {entry.path for entry in entries(release, "ocf-agents", kind)}
+    (home,) = (
+        path.rpartition("/")[0] for path in paths if path.endswith("/README.md") and "examples" not in path
+    )
+    documents = [path[len(home) + 1 :] for path in paths if re.match(rf"{home}/(docs/)?[^/]*\.md$", path)]
+    assert len(documents) > 10
+    for document in documents:
+        for link in re.findall(
+            r"\]\(([^)#:]+)(?:#[^)]*)?\)", (SOURCE / document).read_text(encoding="utf-8")
+        ):
+            place = os.path.normpath(os.path.join(os.path.dirname(document), link)).replace(
+                "packaging/examples", "examples"
+            )
+            assert f"{home}/{place}" in paths, f"{document} points to {link}"
 
 
 @pytest.mark.parametrize("kind", KINDS)

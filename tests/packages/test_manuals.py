@@ -159,6 +159,22 @@ def test_a_commands_page_is_its_help_once_for_all(tmp_path: Path) -> None:
     assert "Not to be seen" not in text
 
 
+def test_both_pages_lead_to_the_documents_and_the_commands_names_variables_and_files(tmp_path: Path) -> None:
+    run(SOURCE / "packaging" / "install", "--root", tmp_path)
+    man = tmp_path / "usr/share/man"
+    command = words(read((man / "man8/ocf-agents.8").read_text(), tmp_path))
+    agent = words(read((man / "man7/ocf_heartbeat_nova-compute.7").read_text(), tmp_path))
+    reference = (SOURCE / "docs" / "operating.md").read_text(encoding="utf-8")
+    for variable, text in module("command_manual").ENVIRONMENT.items():
+        assert f"{variable} {text}" in command
+        assert variable in reference
+    assert "FILES /etc/openstack/clouds.yaml" in command
+    for page in (command, agent):
+        assert all(
+            (SOURCE / path).exists() and path in page for path in ("docs/guide.md", "docs/operating.md")
+        )
+
+
 def test_a_command_without_subcommands_has_a_page_as_well(tmp_path: Path) -> None:
     shown = read(module("command_manual").render(plant, "plant", "1.0", DATE), tmp_path)
     assert "COMMANDS" not in shown
