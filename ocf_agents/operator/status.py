@@ -151,10 +151,22 @@ def _helper_text(look: Look, record: Record) -> str:
     is_owed = record.want == ENABLED and not record.is_quiet
     if is_owed and look.service and look.service.is_running:
         return "none at work; the next monitor sends one"
-    unfinished = record.want == DISABLED and look.row is not None and not look.row.disabled
-    if unfinished and look.policy.disable_on_stop:
+    if is_given_up(look):
         return "none at work, and the row is still enabled: disable it in Nova if that matters"
     return "none at work, none needed"
+
+
+def is_given_up(look: Look) -> bool:
+    """Whether the record wants a disable that nobody works on any more: the row is still enabled.
+
+    A name that moves from node to node may be another node's by now, which its row then says: it is up.
+    """
+    record, row, policy = look.record, look.row, look.policy
+    if record is None or record.want != DISABLED or row is None or row.disabled:
+        return False
+    is_elsewhere = policy.moves and bool(row.up)
+    is_helped = look.memory is not None and look.memory.is_helped
+    return policy.disable_on_stop and not is_helped and not is_elsewhere
 
 
 def _next_start_fact(look: Look) -> Fact:

@@ -23,6 +23,7 @@ from ocf_agents.operator.look import Look, Memory
 from ocf_agents.operator.resource import Resource
 from ocf_agents.operator.texts import clean
 from ocf_agents.service.proc import ProcTable
+from ocf_agents.service.supervisor import GONE
 from ocf_agents.service.systemctl import NoAnswer, Systemctl
 
 VOLATILE = ("tmpfs", "ramfs")
@@ -236,6 +237,9 @@ def of_look(look: Look) -> Iterator[Finding]:
         yield problem(
             "now", "the service runs, the agent's own disable is in effect, nobody works on it", mend
         )
+    if look.service is not None and look.service.state == GONE and status.is_given_up(look):
+        text = "the service is stopped, no helper is at work any more, and the row is still enabled"
+        yield problem("now", text, _way_to_disable(clean(look.target.name)))
     if running and who is not None and who.kind not in (author.NOBODY, author.AGENT):
         yield warning("now", f"the service runs and the host is disabled by {who.text}", _way_out(look, who))
     if look.row is not None and look.row.forced_down:
@@ -251,6 +255,11 @@ def of_look(look: Look) -> Iterator[Finding]:
         yield warning(
             "helper", f"pid {record.reconciler.process.pid} is overdue", "the next monitor replaces it"
         )
+
+
+def _way_to_disable(name: str) -> str:
+    again = f"pcs resource enable {name}, and disable it again"
+    return f"ocf-agents hold {name} --reason ...; or mend what ocf-agents history names, then {again}"
 
 
 def _way_out(look: Look, who: author.Author) -> str:

@@ -6,17 +6,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ocf_agents.agents.nova_compute import AGENT, SERVICE
+from ocf_agents.guard.row import Row
 from ocf_agents.openstack.cloud import CloudSettings
 from ocf_agents.operator import installed
 from ocf_agents.operator.cib import Configured, Operation
 from ocf_agents.operator.doctor import host
 from ocf_agents.operator.doctor.finding import OK, PROBLEM, WARNING, Finding
 from ocf_agents.operator.resource import Resource
+from tests.unit.operator.test_forecast import RECORD, look
 
 ROOT = Path(__file__).parents[4]
 
@@ -175,3 +178,26 @@ def test_evacuators_that_run_here() -> None:
 
     found = list(host.of_programs(Table()))  # type: ignore[arg-type]
     assert [one.text.split()[0] for one in found] == ["Masakari", "instanceha"]
+
+
+ENABLED_ROW = Row("id", False, None, False)
+
+
+def now(*args: object, **more: object) -> list[str]:
+    found = host.of_look(look(*args, **more))  # type: ignore[arg-type]
+    return [f"{one.text} -> {one.mend}" for one in found if (one.level, one.what) == (PROBLEM, "now")]
+
+
+@pytest.mark.parametrize("up", [True, False, None])
+def test_a_disable_that_was_given_up_is_a_problem(up: bool | None) -> None:
+    (told,) = now(replace(ENABLED_ROW, up=up))
+    assert "no helper is at work any more, and the row is still enabled" in told
+    assert "ocf-agents hold nc --reason" in told
+
+
+def test_a_row_that_is_enabled_rightly_is_none() -> None:
+    assert now(ENABLED_ROW, is_helped=True) == []
+    assert now(ENABLED_ROW, running=True) == []
+    assert now(ENABLED_ROW, disable_on_stop=False) == []
+    assert now(ENABLED_ROW, replace(RECORD, want="enabled")) == []
+    assert now(replace(ENABLED_ROW, up=True), moves=True) == []
