@@ -66,9 +66,10 @@ class Resource:
 
     def host(self) -> str:
         """The host's name in the cloud: the record's own first, as a stop goes by it. Raises Unusable."""
-        recorded = self.recorded_host
-        if recorded:
-            return recorded
+        return self.recorded_host or self.next_host()
+
+    def next_host(self) -> str:
+        """The host that the next start is for, by the configuration alone. Raises Unusable."""
         try:
             return self.service.cloud_host(self.call())
         except OcfError as error:

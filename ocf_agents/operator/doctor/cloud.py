@@ -47,14 +47,26 @@ def of_survey(found: Survey) -> Iterator[Finding]:
         yield _clock(found.asked - found.issued)
 
 
-def of_row(found: Survey, host: str, binary: str) -> Finding:
-    """Whether the host has a row, else which one looks like it."""
+RENAMED = (
+    "mend the name if it is wrong (host in nova.conf, or the parameter host): Nova 2023.1 and later"
+    " does not start under another name (Possible rename detected, refusing to start)"
+)
+
+
+def of_row(found: Survey, host: str, binary: str, recorded: str = "") -> Finding:
+    """Whether the host of the next start has a row, else which one was probably meant.
+
+    `recorded`: the record's host; empty without one.
+    """
     names = {one.host: one.row for one in found.rows}
     if host in names:
         if names[host] is None:
             mend = "nova-conductor or the cell's database is away: mend that"
             return problem("row", f"Nova does not know the state of {binary} on {clean(host)} now", mend)
         return ok("row", f"{binary} on {clean(host)} is there")
+    if recorded in names:
+        text = f"the next start is under another name: Nova has no {binary} on {clean(host)!r},"
+        return problem("row", f"{text} and has the record's, on {clean(recorded)!r}", RENAMED)
     alike = near.misses(host, names)
     if alike:
         return problem(
@@ -65,7 +77,7 @@ def of_row(found: Survey, host: str, binary: str) -> Finding:
     return warning(
         "row",
         f"there is no {binary} on {clean(host)!r} among {len(names)} hosts",
-        f"start {binary} there once, it registers itself; see its own log if it does not",
+        "a new host has none before the cluster's first start of it: go on; else the name is wrong",
     )
 
 

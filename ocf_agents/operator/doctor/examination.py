@@ -84,8 +84,16 @@ def _of_resource(resource: Resource, source: cluster.Source) -> Iterator[Finding
     yield from host.of_name(resource)
     yield from host.of_record(look.memory_of(resource, name))
     if not isinstance(found, Finding):
-        yield cloud.of_row(found, name, resource.service.row)
+        yield cloud.of_row(found, _next_host(resource) or name, resource.service.row, resource.recorded_host)
         yield from host.of_look(look.look(finding.Target(name, resource, resource)))
+
+
+def _next_host(resource: Resource) -> str:
+    """Empty where it cannot be found out, which a finding of its own tells."""
+    try:
+        return resource.next_host()
+    except Unusable:
+        return ""
 
 
 def _settings(resource: Resource) -> CloudSettings | None:

@@ -22,6 +22,7 @@ from ocf_agents.operator.doctor.finding import Finding, ok, problem, warning
 from ocf_agents.operator.look import Look, Memory
 from ocf_agents.operator.resource import Resource
 from ocf_agents.operator.texts import clean
+from ocf_agents.operator.trouble import Unusable
 from ocf_agents.service.proc import ProcTable
 from ocf_agents.service.supervisor import GONE
 from ocf_agents.service.systemctl import NoAnswer, Systemctl
@@ -133,15 +134,15 @@ def of_name(resource: Resource) -> Iterator[Finding]:
     """Whether the next start is for another host than the record: a stop goes by the record."""
     recorded = resource.recorded_host
     try:
-        configured = resource.service.cloud_host(resource.call())
-    except OcfError as error:
+        configured = resource.next_host()
+    except Unusable as error:
         yield problem(
-            "host", clean(error.reason), "each start fails with it: mend that, or set the parameter host"
+            "host", clean(error.text), "each start fails with it: mend that, or set the parameter host"
         )
         return
     if recorded and recorded != configured:
         text = f"the record is for {clean(recorded)}, the next start is for {clean(configured)}"
-        mend = f"after that start, {clean(recorded)} stays in Nova as it is: enable it, or delete its service"
+        mend = f"if that is meant: after it, {clean(recorded)} stays in Nova as it is: enable it, or delete its service"
         yield warning("host", text, mend)
     else:
         yield ok("host", clean(configured))

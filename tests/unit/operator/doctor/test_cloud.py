@@ -120,3 +120,17 @@ def test_an_answer_without_a_list_of_services_is_no_cloud_without_hosts(
     assert isinstance(found, Finding)
     assert found.level == PROBLEM
     assert "without a list of services" in found.text
+
+
+def test_a_next_start_under_a_name_that_nova_does_not_have_is_a_problem(api: ComputeApi) -> None:
+    found = cloud.of_row(surveyed(api), "cmp-7.example.org", "nova-compute", "cmp-7")
+    assert found.level == PROBLEM
+    assert "the next start is under another name" in found.text
+    assert "'cmp-7.example.org'" in found.text
+    assert "host in nova.conf, or the parameter host" in found.mend
+    assert "Possible rename detected, refusing to start" in found.mend
+
+
+def test_a_new_host_is_not_to_be_started_by_hand(api: ComputeApi) -> None:
+    mend = cloud.of_row(surveyed(api), "db-1", "nova-compute").mend
+    assert mend == "a new host has none before the cluster's first start of it: go on; else the name is wrong"

@@ -16,6 +16,7 @@ from ocf_agents.operator.doctor.examination import Chapter
 from ocf_agents.operator.doctor.finding import Finding, ok, problem, warning
 from ocf_agents.operator.finding import Wanted
 from ocf_agents.operator.trouble import NotFound
+from ocf_agents.testing.compute_api import ComputeApi
 
 
 def source(state: Path, *clones: str) -> Source:
@@ -94,3 +95,30 @@ def test_a_record_that_is_none_is_told_of_also_without_a_cloud(tmp_path: Path) -
     assert found.level == "warning"
     assert "a.json: not a usable record" in found.text
     assert "sets it aside" in found.mend
+
+
+def recorded_for(state: Path, host: str) -> None:
+    state.mkdir(mode=0o700)
+    (state / "a.json").write_text(encode(Record(1, "a", machine_id(), host, generation=3)))
+
+
+def findings(state: Path, found: Source, *hosts: str) -> dict[str, Finding]:
+    """The last chapter's, by what they are about; the cloud has these hosts."""
+    with ComputeApi() as api:
+        for one in hosts:
+            api.add(one)
+        wanted = Wanted(parameters={**api.credentials(), "state_dir": str(state), "api_timeout": "5s"})
+        return {one.what: one for one in examination.examine(wanted, found)[-1].findings}
+
+
+def test_the_row_of_the_next_start_is_looked_for_and_not_the_records(tmp_path: Path) -> None:
+    recorded_for(tmp_path / "state", "cmp-7.example.org")
+    found = findings(tmp_path / "state", source(tmp_path / "state", "a"), "cmp-7")
+    assert (found["row"].level, found["row"].text) == ("ok", "nova-compute on cmp-7 is there")
+    assert found["host"].level == "warning"
+
+
+def test_a_next_start_under_an_unknown_name_is_a_problem_where_the_records_is_known(tmp_path: Path) -> None:
+    recorded_for(tmp_path / "state", "cmp-6")
+    found = findings(tmp_path / "state", source(tmp_path / "state", "a"), "cmp-6")
+    assert (found["row"].level, "under another name" in found["row"].text) == ("problem", True)
