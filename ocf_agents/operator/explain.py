@@ -41,7 +41,7 @@ def as_json(look: Look) -> dict[str, Any]:
                 "when": one.when,
                 "decided": one.decision.do,
                 "verdict": one.decision.verdict.do,
-                "why": one.decision.verdict.why,
+                "why": one.outcome or one.decision.verdict.why,
                 "is_warning": one.decision.verdict.is_warning,
             }
             for one in _forecasts(look)
@@ -70,7 +70,7 @@ def _facts(look: Look) -> Iterator[Fact]:
     for name, value in _said(look):
         yield Fact("parameter", f"{name}={value}", ODD)
     for one in _forecasts(look):
-        yield Fact(one.when, one.text, ODD if one.decision.verdict.is_warning else PLAIN)
+        yield Fact(one.when, one.text, ODD if one.is_odd else PLAIN)
 
 
 def _forecasts(look: Look) -> list[forecast.Forecast]:

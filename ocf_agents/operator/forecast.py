@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from ocf_agents.guard import attempts, reading
+from ocf_agents.guard import attempts, reading, verdict
 from ocf_agents.guard.reading import Decision
 from ocf_agents.guard.record import DISABLED, ENABLED, Record
+from ocf_agents.guard.verdict import Verdict
 from ocf_agents.operator.look import Look, around
+from ocf_agents.operator.texts import clean
 
 ACTS = {
     reading.TO_SEND: "sends {}",
@@ -25,14 +27,22 @@ ACTS = {
 
 
 class Forecast(NamedTuple):
-    """One decision: when it would be made, what it is, in words."""
+    """One decision: when it would be made, what it is, in words.
+
+    `outcome`: how the action itself ends, where that tells more than the decision.
+    """
 
     when: str
     decision: Decision
+    outcome: str = ""
 
     @property
     def text(self) -> str:
-        return f"{act(self.decision)}: {self.decision.verdict.why}"
+        return self.outcome or f"{act(self.decision)}: {self.decision.verdict.why}"
+
+    @property
+    def is_odd(self) -> bool:
+        return bool(self.outcome) or self.decision.verdict.is_warning
 
 
 def forecasts(look: Look, record: Record) -> list[Forecast]:
@@ -43,7 +53,22 @@ def forecasts(look: Look, record: Record) -> list[Forecast]:
 
 def next_start(look: Look, record: Record) -> Forecast:
     """What a start would do once its service runs."""
-    return Forecast("next start", _considered(look, as_wanted(look, record, ENABLED)))
+    if look.next_host:
+        why = f"it is for host {clean(look.next_host)}, not for {clean(look.target.host)}, the record's"
+        left = Verdict(verdict.LEAVE, why, is_warning=True)
+        return Forecast("next start", Decision(reading.DONE, left, look.seen.status(look.policy)))
+    outcome = _unread(look, record) if look.seen.trouble else ""
+    return Forecast("next start", _considered(look, as_wanted(look, record, ENABLED)), outcome)
+
+
+def _unread(look: Look, record: Record) -> str:
+    """What a start does while the row cannot be read; see `Guard._conclude`.
+
+    What waiting cannot heal (401, 403) ends it at once, the rest with its time; it ends in the same way.
+    """
+    if look.policy.enable_on_start and record.may_be_ours:
+        return "fails as long as the row cannot be read: a disable of the agent's is, or may be, in effect"
+    return "succeeds with a warning: none of the agent's disables is known, and a helper looks again"
 
 
 def next_stop(look: Look, record: Record) -> Forecast:

@@ -18,7 +18,7 @@ from ocf_agents.ocf.patience import Impatient, wait_for
 from ocf_agents.openstack import near
 from ocf_agents.operator.finding import Target
 from ocf_agents.operator.resource import LOOKING, Resource
-from ocf_agents.operator.trouble import DONE, NOT_FOUND, UNUSABLE, BadInput
+from ocf_agents.operator.trouble import DONE, NOT_FOUND, UNUSABLE, BadInput, Unusable
 from ocf_agents.service.supervisor import RUNNING
 
 DRY_TOKEN = "0" * 16
@@ -55,7 +55,8 @@ class Memory:
 class Look:
     """All of it. `service` and `memory` are None for another machine's host. `now` is this boot's time.
 
-    `alike`: where there is no row, the hosts that have one under nearly the same name.
+    `alike`: where there is no row, the hosts that have one under nearly the same name. `next_host`: the host
+    that the next start is for, where it is not this one (the record's).
     """
 
     target: Target
@@ -65,6 +66,7 @@ class Look:
     service: Service | None = None
     memory: Memory | None = None
     alike: tuple[str, ...] = ()
+    next_host: str = ""
 
     @property
     def row(self) -> Row | None:
@@ -94,7 +96,19 @@ def look(target: Target) -> Look:
         service_of(resource) if resource else None,
         memory_of(resource, target.host) if resource else None,
         alike(target) if seen.result is None else (),
+        other_host(resource, target.host) if resource else "",
     )
+
+
+def other_host(resource: Resource, host: str) -> str:
+    """The next start's host where it is another; empty too where no cluster tells the parameters."""
+    if resource.configured is None and "host" not in resource.parameters:
+        return ""
+    try:
+        found = resource.next_host()
+    except Unusable:
+        return ""
+    return "" if found == host else found
 
 
 def alike(target: Target) -> tuple[str, ...]:

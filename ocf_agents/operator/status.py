@@ -174,17 +174,8 @@ def _next_start_fact(look: Look) -> Fact:
     if record is None:
         return Fact("next start", _without_record(look))
     told = forecast.next_start(look, record)
-    if look.seen.trouble:
-        return Fact("next start", _unread(look, record), ODD)
-    is_odd = told.decision.verdict.is_warning or told.decision.do == TO_WAIT
+    is_odd = told.is_odd or told.decision.do == TO_WAIT
     return Fact("next start", told.text, ODD if is_odd else PLAIN)
-
-
-def _unread(look: Look, record: Record) -> str:
-    """What a start does while the row cannot be read; see `Guard._conclude`."""
-    if look.policy.enable_on_start and record.may_be_ours:
-        return "fails as long as the row cannot be read: a disable of the agent's is, or may be, in effect"
-    return "succeeds with a warning: none of the agent's disables is known, and a helper looks again"
 
 
 def _without_record(look: Look) -> str:

@@ -142,7 +142,8 @@ def of_name(resource: Resource) -> Iterator[Finding]:
         return
     if recorded and recorded != configured:
         text = f"the record is for {clean(recorded)}, the next start is for {clean(configured)}"
-        mend = f"if that is meant: after it, {clean(recorded)} stays in Nova as it is: enable it, or delete its service"
+        stays = f"{clean(recorded)} stays in Nova as it is: enable it, or delete its service"
+        mend = f"if that is meant: after it, {stays}"
         yield warning("host", text, mend)
     else:
         yield ok("host", clean(configured))

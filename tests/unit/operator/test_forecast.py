@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -28,7 +29,7 @@ from ocf_agents.guard.row import Row
 from ocf_agents.guard.verdict import Policy
 from ocf_agents.operator import explain, forecast, status
 from ocf_agents.operator.finding import Target
-from ocf_agents.operator.look import Look, Memory, Service
+from ocf_agents.operator.look import Look, Memory, Service, other_host
 from ocf_agents.operator.page import Section
 from ocf_agents.operator.resource import Resource
 
@@ -121,6 +122,35 @@ def test_the_next_start_in_words(
     row: Row | Trouble | None, record: Record, policy: dict[str, object], expected: str
 ) -> None:
     assert told(look(row, record, **policy))["next start"].startswith(expected)
+
+
+@pytest.mark.parametrize("is_permanent", [True, False])
+@pytest.mark.parametrize("known", [RECORD.known, Known("enabled", 7)])
+def test_status_and_explain_foretell_the_same_where_the_row_cannot_be_read(
+    is_permanent: bool, known: Known
+) -> None:
+    one = look(Trouble("401", is_permanent), replace(RECORD, known=known))
+    word = "fails" if known == RECORD.known else "succeeds"
+    assert told(one)["next start"].startswith(word)
+    assert texts(explain.section(one))["next start"] == told(one)["next start"]
+    (start,) = [d for d in explain.as_json(one)["decisions"] if d["when"] == "next start"]
+    assert start["why"] == told(one)["next start"]
+
+
+def test_a_next_start_for_another_host_is_told_and_leaves_this_row() -> None:
+    one = replace(look(), next_host="cmp-8")
+    words = "leaves the row: it is for host cmp-8, not for cmp-7, the record's"
+    assert told(one)["next start"] == texts(explain.section(one))["next start"] == words
+    assert status.as_json(one)["next_start"] == {"does": "leave", "text": words}
+    unread = replace(one, seen=Seen(Trouble("away"), NOW, AT))
+    assert told(unread)["next start"] == words
+
+
+def test_the_next_starts_host_is_told_where_it_is_another(tmp_path: Path) -> None:
+    resource = Resource("nc", AGENT, SERVICE, {"host": "cmp-8", "state_dir": str(tmp_path)})
+    assert other_host(resource, "cmp-7") == "cmp-8"
+    assert other_host(resource, "cmp-8") == ""
+    assert other_host(replace(resource, parameters={}), "cmp-7") == ""
 
 
 def test_a_memory_of_a_person_is_told_and_binds() -> None:
