@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from ocf_agents.guard import names
 from ocf_agents.guard.parameters import STATE_DIR
+from ocf_agents.guard.record import Unusable as BadRecord
+from ocf_agents.guard.record import decode
+from ocf_agents.guard.store import Identity
 from ocf_agents.operator import catalog, cluster, given
 from ocf_agents.operator.catalog import Kind
 from ocf_agents.operator.cib import Configured
@@ -24,13 +28,17 @@ DEFAULT_KIND = "nova-compute"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the command line says: which resource or host, parameters and a cloud over the cluster's."""
+    """What the command line says: which resource or host, parameters and a cloud over the cluster's.
+
+    `hint`: what else the command takes where nothing is found here.
+    """
 
     name: str | None = None
     host: str | None = None
     cloud: str | None = None
     parameters: Mapping[str, str] = field(default_factory=dict, repr=False)
     agent: str | None = None
+    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,11 +94,11 @@ def all_targets(wanted: Wanted, source: cluster.Source) -> tuple[list[Target], l
     """
     resources = here(wanted, source)
     if wanted.name is not None:
-        resources = named(wanted.name, resources, source)
+        resources = named(wanted.name, resources, source, wanted.hint)
     if wanted.host is not None:
         return _of_host(wanted, wanted.host, resources), []
     if not resources:
-        raise NotFound(nothing_here(source))
+        raise NotFound(nothing_here(source, wanted.hint))
     found, lost = [], []
     for one in resources:
         try:
@@ -124,22 +132,20 @@ def one_target(wanted: Wanted, source: cluster.Source) -> Target:
     return found[0]
 
 
-def named(name: str, resources: Sequence[Resource], source: cluster.Source) -> list[Resource]:
+def named(name: str, resources: Sequence[Resource], source: cluster.Source, hint: str = "") -> list[Resource]:
     """Those of this name: the instance's own, without its number, or its clone's. Raises NotFound."""
     found = [one for one in resources if name in _names(one)]
     if not found:
         known = ", ".join(clean(one.name) for one in resources)
-        known = f"here are {known}" if known else nothing_here(source)
+        known = f"here are {known}" if known else nothing_here(source, hint)
         raise NotFound(f"no guarded resource {clean(name)[:80]!r} on this host: {known}")
     return found
 
 
-def nothing_here(source: cluster.Source) -> str:
-    """Why nothing was found, and what to do."""
-    return (
-        f"no guarded resource (of the cluster: {source.text}) and no record in {STATE_DIR}:"
-        " --host NAME --cloud NAME asks the cloud alone, -o state_dir=PATH looks elsewhere"
-    )
+def nothing_here(source: cluster.Source, hint: str = "") -> str:
+    """Why nothing was found, and what to do. `hint`: see `Wanted`."""
+    hints = ", ".join(filter(None, (hint, "-o state_dir=PATH looks elsewhere")))
+    return f"no guarded resource (of the cluster: {source.text}) and no record in {STATE_DIR}: {hints}"
 
 
 def blank(wanted: Wanted) -> Resource:
@@ -253,18 +259,33 @@ def _host_or_none(resource: Resource) -> str | None:
         return None
 
 
+def whose(path: str) -> Identity | None:
+    """Whose a whole record is, under whatever name; None for all else."""
+    try:
+        found = decode(_read(path).decode("utf-8", "replace"))
+    except (OSError, BadRecord):
+        return None
+    return Identity(found.resource, found.machine_id, found.host)
+
+
+def _read(path: str) -> bytes:
+    """A small file; no link is followed, no pipe waited for. Raises OSError."""
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        data = os.read(file, LARGEST + 1)
+    finally:
+        os.close(file)
+    if len(data) > LARGEST:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return data
+
+
 def _instance(path: str, name: str) -> tuple[str, str] | None:
     """Whose record a file is, if its name agrees; the store looks closer when it is used."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        data = json.loads(os.read(file, LARGEST))
+        data = json.loads(_read(path))
     except (OSError, ValueError, RecursionError):
         return None
-    finally:
-        os.close(file)
     said = data if isinstance(data, dict) else {}
     instance, host = said.get("resource"), said.get("host")
     if not isinstance(instance, str) or not isinstance(host, str):

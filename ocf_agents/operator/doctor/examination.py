@@ -31,12 +31,14 @@ def examine(wanted: Wanted, source: cluster.Source) -> list[Chapter]:
     """Everything. Raises NotFound, BadInput."""
     resources = finding.here(wanted, source)
     if wanted.name is not None:
-        resources = finding.named(wanted.name, resources, source)
+        resources = finding.named(wanted.name, resources, source, wanted.hint)
     if not resources and not wanted.parameters and not wanted.cloud:
-        raise NotFound(finding.nothing_here(source))
+        raise NotFound(finding.nothing_here(source, wanted.hint))
     chapters = [Chapter("this host", tuple(_of_host(resources, source)))]
     for one in resources or [finding.blank(wanted)]:
-        chapters.append(Chapter(clean(one.name), tuple(_of_resource(one, source))))
+        is_removed = one in resources and source.cluster is not None and _is_forgotten(one)
+        found = _of_remains(one) if is_removed else _of_resource(one, source)
+        chapters.append(Chapter(clean(one.name), tuple(found)))
     return chapters
 
 
@@ -86,6 +88,17 @@ def _of_resource(resource: Resource, source: cluster.Source) -> Iterator[Finding
     if not isinstance(found, Finding):
         yield cloud.of_row(found, _next_host(resource) or name, resource.service.row, resource.recorded_host)
         yield from host.of_look(look.look(finding.Target(name, resource, resource)))
+
+
+def _of_remains(resource: Resource) -> Iterator[Finding]:
+    """What a resource that the cluster has no more has left: its record here, and its row."""
+    yield from host.of_state_dir(resource)
+    name = resource.recorded_host
+    if not name:
+        return
+    yield from host.of_record(look.memory_of(resource, name))
+    if not isinstance(cloud.asked(resource), Finding):
+        yield from host.of_remains(look.look(finding.Target(name, resource, resource)))
 
 
 def _next_host(resource: Resource) -> str:

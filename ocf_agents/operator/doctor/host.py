@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from ocf_agents.actions.advice import GRACEFUL_SHUTDOWN, MARGIN
 from ocf_agents.guard import names
+from ocf_agents.guard.store import machine_id
 from ocf_agents.ocf.errors import OcfError
 from ocf_agents.openstack import reporting
 from ocf_agents.openstack.cloud import CloudSettings
 from ocf_agents.openstack.nova_conf import BadConfiguration, options_of_section
-from ocf_agents.operator import author, installed, status
+from ocf_agents.operator import author, finding, installed, status
 from ocf_agents.operator.cib import Operation
 from ocf_agents.operator.doctor.cluster import EVACUATION
 from ocf_agents.operator.doctor.finding import Finding, ok, problem, warning
@@ -39,6 +40,7 @@ PROGRAMS = {
     "fence_compute": "fence_compute",
 }
 DEEP = 10
+MAY_GO = "the cluster's log has why; it may be removed"
 
 
 def of_installation(resource: Resource) -> Iterator[Finding]:
@@ -173,9 +175,27 @@ def of_state_dir(resource: Resource) -> Iterator[Finding]:
     yield from _of_disk(path)
     pattern = os.path.join(glob.escape(path), glob.escape(names.record(resource.name)) + ".bad-*")
     for bad in sorted(glob.glob(pattern)):
-        text = f"{bad} was set aside: it could not be used"
-        yield warning("record", text, "the cluster's log has why; it may be removed")
+        yield warning("record", f"{clean(bad)} was set aside: {_why_aside(resource, bad)}", MAY_GO)
     yield ok("state_dir", path)
+
+
+def _why_aside(resource: Resource, path: str) -> str:
+    """Whose it is, where that is somebody else; the start that set it aside told the rest."""
+    found = finding.whose(path)
+    if found is not None and found.instance != resource.name:
+        return f"it is of resource {clean(found.instance)!r}"
+    if found is not None and found.machine_id != machine_id():
+        return f"it is of another machine, {clean(found.machine_id)!r}, and of host {clean(found.host)!r}"
+    if found is not None and found.host != _host_of(resource):
+        return f"it is of host {clean(found.host)!r}"
+    return "it could not be used"
+
+
+def _host_of(resource: Resource) -> str:
+    try:
+        return resource.host()
+    except Unusable:
+        return ""
 
 
 def _of_disk(path: str) -> Iterator[Finding]:
@@ -257,6 +277,17 @@ def of_look(look: Look) -> Iterator[Finding]:
         yield warning(
             "helper", f"pid {record.reconciler.process.pid} is overdue", "the next monitor replaces it"
         )
+
+
+def of_remains(look: Look) -> Iterator[Finding]:
+    """What a resource that is no more has left in its row, which nobody takes back now."""
+    who = status.author_of(look)
+    if who is not None and who.kind == author.AGENT:
+        mend = "ocf-agents adopt, if the resource was renamed; else, where the host is well:"
+        text = f"{clean(look.target.host)} is disabled by {who.text}: nobody enables it any more"
+        yield problem("row", text, f"{mend} openstack compute service set --enable {_service(look)}")
+    elif look.row is not None:
+        yield ok("row", status.row_text(look))
 
 
 def _way_to_disable(name: str) -> str:

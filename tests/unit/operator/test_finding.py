@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -158,8 +159,26 @@ def test_several_where_one_is_needed(tmp_path: Path) -> None:
 
 
 def test_nothing_at_all_says_where_it_has_looked(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="--host NAME --cloud NAME"):
-        names(Wanted(parameters={"state_dir": str(tmp_path / "none")}), NOWHERE)
+    wanted = Wanted(parameters={"state_dir": str(tmp_path / "none")}, hint="--this does that")
+    with pytest.raises(NotFound, match="--this does that, -o state_dir=PATH looks elsewhere"):
+        names(wanted, NOWHERE)
+    with pytest.raises(NotFound, match="--this does that"):
+        names(replace(wanted, name="a"), NOWHERE)
+
+
+def test_whose_a_record_is_under_any_name(tmp_path: Path) -> None:
+    record(tmp_path / "state", "a", "cmp-7")
+    path = tmp_path / "state" / "a.json"
+    assert finding.whose(str(path)) == ("a", machine_id(), "cmp-7")
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    large = tmp_path / "large"
+    large.write_text(path.read_text() + " " * finding.LARGEST + "x")
+    torn = tmp_path / "torn"
+    torn.write_text(path.read_text()[:40])
+    assert [finding.whose(str(one)) for one in (link, pipe, large, torn, tmp_path)] == [None] * 5
 
 
 def test_parameters_of_the_command_line_come_over_the_clusters(tmp_path: Path) -> None:

@@ -122,3 +122,22 @@ def test_a_next_start_under_an_unknown_name_is_a_problem_where_the_records_is_kn
     recorded_for(tmp_path / "state", "cmp-6")
     found = findings(tmp_path / "state", source(tmp_path / "state", "a"), "cmp-6")
     assert (found["row"].level, "under another name" in found["row"].text) == ("problem", True)
+
+
+def test_of_a_resource_that_is_gone_its_record_and_its_row_are_told_alone(tmp_path: Path) -> None:
+    recorded_for(tmp_path / "state", "cmp-7")
+    gone = source(tmp_path / "state")
+    assert list(findings(tmp_path / "state", gone, "cmp-7")) == ["state_dir", "row"]
+    host, chapter = examination.examine(Wanted(parameters={"state_dir": str(tmp_path / "state")}), gone)
+    assert [one.what for one in chapter.findings] == ["state_dir"]
+    (told,) = [one.text for one in host.findings if one.what == "record"]
+    assert "the cluster has no resource a" in told
+
+
+def test_where_no_cluster_can_be_read_a_record_alone_is_examined_in_full(tmp_path: Path) -> None:
+    recorded_for(tmp_path / "state", "cmp-7")
+    assert "login" in findings(tmp_path / "state", Source(None, "the test"), "cmp-7")
+
+
+def test_a_resource_of_the_command_line_alone_is_not_one_that_is_gone(tmp_path: Path) -> None:
+    assert "login" in findings(tmp_path / "none", source(tmp_path / "none"), "cmp-7")

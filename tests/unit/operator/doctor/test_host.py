@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from ocf_agents.agents.nova_compute import AGENT, SERVICE
+from ocf_agents.guard.record import Record, encode
 from ocf_agents.guard.row import Row
+from ocf_agents.guard.store import machine_id
 from ocf_agents.openstack.cloud import CloudSettings
 from ocf_agents.operator import installed
 from ocf_agents.operator.cib import Configured, Operation
@@ -201,3 +203,42 @@ def test_a_row_that_is_enabled_rightly_is_none() -> None:
     assert now(ENABLED_ROW, disable_on_stop=False) == []
     assert now(ENABLED_ROW, replace(RECORD, want="enabled")) == []
     assert now(replace(ENABLED_ROW, up=True), moves=True) == []
+
+
+def test_a_disable_that_a_removed_resource_has_left_is_told() -> None:
+    (found,) = host.of_remains(look())
+    assert (found.level, "nobody enables it any more" in found.text) == (PROBLEM, True)
+    assert "openstack compute service set --enable cmp-7 nova-compute" in found.mend
+    assert [one.level for one in host.of_remains(look(ENABLED_ROW))] == [OK]
+
+
+@pytest.mark.parametrize(
+    ("instance", "machine", "of", "why"),
+    [
+        ("nc", "", "pkg1", "it is of host 'pkg1'"),
+        ("nc", "4711", "pkg1", "it is of another machine, '4711', and of host 'pkg1'"),
+        ("other", "", "pkg1", "it is of resource 'other'"),
+        ("nc", "", "cmp-7", "it could not be used"),
+    ],
+)
+def test_whose_record_was_set_aside_is_told(
+    tmp_path: Path, instance: str, machine: str, of: str, why: str
+) -> None:
+    path = tmp_path / "state"
+    path.mkdir(mode=0o700)
+    known = Record(1, "nc", machine_id(), "cmp-7", generation=3)
+    (path / "nc.json").write_text(encode(known))
+    bad = replace(known, resource=instance, machine_id=machine or machine_id(), host=of)
+    (path / "nc.json.bad-20261130T112323Z-abc123").write_text(encode(bad))
+    (found,) = [one for one in host.of_state_dir(resource(path)) if one.what == "record"]
+    assert found.text.endswith(f"was set aside: {why}")
+
+
+def test_a_record_of_this_host_that_was_set_aside_could_not_be_used(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    path.mkdir(mode=0o700)
+    one = replace(resource(path), parameters={"state_dir": str(path), "host": "cmp-7"})
+    bad = encode(Record(1, "nc", machine_id(), "cmp-7", generation=3))
+    (path / "nc.json.bad-20261130T112323Z-abc123").write_text(bad)
+    (found,) = [one for one in host.of_state_dir(one) if one.what == "record"]
+    assert found.text.endswith("it could not be used")
