@@ -12,6 +12,7 @@ from ocf_agents.operator.doctor.finding import OK, PROBLEM, WARNING, Finding
 from ocf_agents.operator.page import BAD, GOOD, ODD, Fact, Section
 from ocf_agents.operator.texts import counted
 
+HINT = "--cloud NAME tries that cloud"
 TONES = {OK: GOOD, WARNING: ODD, PROBLEM: BAD}
 
 
@@ -33,7 +34,7 @@ def doctor(
     It logs in to the cloud and tries, with a row that no cloud has, whether changes are allowed. Nothing is
     changed.
     """
-    wanted = options.wanted(resource, None, cloud, parameters, agent)
+    wanted = options.wanted(resource, None, cloud, parameters, agent, HINT)
     with screen.waiting("looking at the cluster, this host and the cloud"):
         chapters = examination.examine(wanted, cluster.read())
     if is_json:
@@ -44,7 +45,8 @@ def doctor(
         _say(chapter, is_all=is_all)
     every = [one.level for chapter in chapters for one in chapter.findings]
     problems, warnings = counted(every.count(PROBLEM), "problem"), counted(every.count(WARNING), "warning")
-    screen.say(f"{problems}, {warnings}, {every.count(OK)} well (--all shows them)")
+    shows = "" if is_all else " (--all shows them)"
+    screen.say(f"{problems}, {warnings}, {every.count(OK)} well{shows}")
     return examination.code_of(chapters)
 
 

@@ -44,7 +44,7 @@ def hold(
     It stays so through stops and starts, until it is released.
     What the agent had disabled is taken over. What somebody else disabled is refused.
     """
-    wanted = options.wanted(resource, host, cloud, parameters, agent)
+    wanted = options.wanted(resource, host, cloud, parameters, agent, options.BY_HOST)
     with screen.waiting("disabling the host"):
         target = finding.one_target(wanted, cluster.read())
         desk = Desk.of(target, timeout, is_forced=force)

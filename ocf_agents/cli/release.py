@@ -32,7 +32,7 @@ def release(
 
     None that anybody else did. Where the service is stopped or down it is refused, and why is said.
     """
-    wanted = options.wanted(resource, host, cloud, parameters, agent)
+    wanted = options.wanted(resource, host, cloud, parameters, agent, options.BY_HOST)
     with screen.waiting("enabling the host"):
         target = finding.one_target(wanted, cluster.read())
         outcome = holding.release(Desk.of(target, timeout, is_forced=force), holder(None))

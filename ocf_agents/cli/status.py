@@ -30,7 +30,7 @@ def status(
     Without RESOURCE: all guarded resources of this host. With --host: any host, from any machine that has
     credentials; its row alone tells then.
     """
-    wanted = options.wanted(resource, host, cloud, parameters, agent)
+    wanted = options.wanted(resource, host, cloud, parameters, agent, options.BY_HOST)
     with screen.waiting("asking the cluster and the cloud"):
         targets, lost = finding.all_targets(wanted, cluster.read())
         looks = [look.look(target) for target in targets]

@@ -12,6 +12,9 @@ import click
 from ocf_agents.operator import given
 from ocf_agents.operator.finding import Wanted
 
+BY_HOST = "--host NAME --cloud NAME asks the cloud alone"
+"""The hint of the commands that take --host."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -52,12 +55,13 @@ def wanted(
     cloud: str | None,
     parameters: tuple[str, ...],
     agent: str | None,
+    hint: str = "",
 ) -> Wanted:
     """What was typed. A host alone may be asked about in the cloud that OS_CLOUD names, as openstack does."""
     said = given.pairs(parameters)
     if host is not None and resource is None and cloud is None and not said:
         cloud = os.environ.get("OS_CLOUD") or None
-    return Wanted(resource, host, cloud, said, agent)
+    return Wanted(resource, host, cloud, said, agent, hint)
 
 
 class Seconds(click.FloatRange):
