@@ -54,7 +54,9 @@ def forecasts(look: Look, record: Record) -> list[Forecast]:
 def next_start(look: Look, record: Record) -> Forecast:
     """What a start would do once its service runs."""
     if look.next_host:
-        why = f"it is for host {clean(look.next_host)}, not for {clean(look.target.host)}, the record's"
+        why = (
+            f"that start is for host {clean(look.next_host)}, not for {clean(look.target.host)}, the record's"
+        )
         left = Verdict(verdict.LEAVE, why, is_warning=True)
         return Forecast("next start", Decision(reading.DONE, left, look.seen.status(look.policy)))
     outcome = _unread(look, record) if look.seen.trouble else ""

@@ -139,7 +139,7 @@ def test_status_and_explain_foretell_the_same_where_the_row_cannot_be_read(
 
 def test_a_next_start_for_another_host_is_told_and_leaves_this_row() -> None:
     one = replace(look(), next_host="cmp-8")
-    words = "leaves the row: it is for host cmp-8, not for cmp-7, the record's"
+    words = "leaves the row: that start is for host cmp-8, not for cmp-7, the record's"
     assert told(one)["next start"] == texts(explain.section(one))["next start"] == words
     assert status.as_json(one)["next_start"] == {"does": "leave", "text": words}
     unread = replace(one, seen=Seen(Trouble("away"), NOW, AT))
