@@ -13,8 +13,6 @@ from ocf_agents.guard.row import Row
 NONE = "none"
 LEAVE = "leave"
 RETRY = "retry"
-FOREIGN_AT_A_STOP = "disabled by somebody else already"
-"""What the history has of a row that is somebody else's when the service stops."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +64,11 @@ def judge(want: str, status: str, row: Row | None, foreign: Foreign | None, poli
     remembered = foreign if foreign and not policy.releases(foreign.reason) else None
     if status == OURS and remembered:
         return Verdict(LEAVE, _overlaid(remembered), is_warning=True)
-    return _when_disabled(status, policy) if want == DISABLED else _when_enabled(status, row, policy)
+    return _when_disabled(status, row, policy) if want == DISABLED else _when_enabled(status, row, policy)
 
 
-def foreign_at_a_start(reason: str | None) -> str:
-    """What the history has of a row that is somebody else's, with their words."""
+def somebody_elses(reason: str | None) -> str:
+    """What is said of a row that is somebody else's: their words belong to it."""
     return f"disabled by somebody else, {quote(reason)}"
 
 
@@ -86,12 +84,14 @@ def _overlaid(remembered: Foreign) -> str:
     )
 
 
-def _when_disabled(status: str, policy: Policy) -> Verdict:
+def _when_disabled(status: str, row: Row | None, policy: Policy) -> Verdict:
     if status == ENABLED and policy.disable_on_stop:
         return Verdict(DISABLE, "the row is enabled and the service stops")
     if status == ENABLED:
         return Verdict(LEAVE, "disable_on_stop is false")
-    return Verdict(LEAVE, "disabled by us already" if status == OURS else FOREIGN_AT_A_STOP)
+    if status == OURS:
+        return Verdict(LEAVE, "disabled by us already")
+    return Verdict(LEAVE, somebody_elses(row.reason if row else None))
 
 
 def _when_enabled(status: str, row: Row | None, policy: Policy) -> Verdict:
@@ -99,7 +99,7 @@ def _when_enabled(status: str, row: Row | None, policy: Policy) -> Verdict:
         return Verdict(LEAVE, "the row is enabled")
     is_releasable = status == FOREIGN and row is not None and policy.releases(row.reason)
     if status == FOREIGN and not is_releasable:
-        return Verdict(LEAVE, foreign_at_a_start(row.reason if row else None), is_warning=True)
+        return Verdict(LEAVE, somebody_elses(row.reason if row else None), is_warning=True)
     if not policy.enable_on_start:
         return Verdict(LEAVE, "disabled by us, and enable_on_start is false", is_warning=True)
     return Verdict(ENABLE, "enable_reasons releases this disable" if is_releasable else "the disable is ours")

@@ -12,7 +12,7 @@ from typing import Any
 
 from ocf_agents.guard import names
 from ocf_agents.guard.history import MAX_SIZE
-from ocf_agents.guard.verdict import FOREIGN_AT_A_STOP, foreign_at_a_start
+from ocf_agents.guard.verdict import somebody_elses
 from ocf_agents.operator.texts import clean
 from ocf_agents.operator.trouble import NotFound, Unusable
 
@@ -35,15 +35,11 @@ def lines(directory: str, instance: str, most: int | None = None) -> list[dict[s
 
 
 def read_since(history: Iterable[dict[str, Any]], reason: str | None) -> str:
-    """Since when the row has been read as somebody else's with this reason (UTC); empty where nothing tells.
-
-    A stop's reading is written down without the words: it neither begins such a time nor ends it.
-    """
-    same, at = ("foreign", foreign_at_a_start(reason)), ""
+    """Since when the row is read as somebody else's for this reason (UTC); empty where nothing tells."""
+    same, at = ("foreign", somebody_elses(reason)), ""
     for line in history:
-        read = (line["read"], line["why"])
-        if line["read"] in READINGS and read != ("foreign", FOREIGN_AT_A_STOP):
-            at = (at or line["time"]) if read == same else ""
+        if line["read"] in READINGS:
+            at = (at or line["time"]) if (line["read"], line["why"]) == same else ""
     return at
 
 

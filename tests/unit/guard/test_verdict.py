@@ -57,8 +57,10 @@ def test_a_start_warns_with_the_reason_that_it_leaves() -> None:
     assert "disk swap" in verdict.why
 
 
-def test_a_stop_that_finds_a_foreign_disable_warns_of_nothing() -> None:
-    assert not judge(DISABLED, FOREIGN, ROWS[FOREIGN], None, POLICY).is_warning
+def test_a_stop_that_finds_a_foreign_disable_warns_of_nothing_and_keeps_the_words() -> None:
+    verdict = judge(DISABLED, FOREIGN, ROWS[FOREIGN], None, POLICY)
+    assert not verdict.is_warning
+    assert "disk swap" in verdict.why
 
 
 @pytest.mark.parametrize(

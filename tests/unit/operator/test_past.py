@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ocf_agents.guard.history import History
-from ocf_agents.guard.verdict import FOREIGN_AT_A_STOP, foreign_at_a_start
+from ocf_agents.guard.verdict import somebody_elses
 from ocf_agents.operator import past
 from ocf_agents.operator.trouble import NotFound, Unusable
 
@@ -62,9 +62,9 @@ def test_a_planted_link_is_not_followed(tmp_path: Path) -> None:
         past.lines(str(tmp_path), "nc")
 
 
-OURS_WORDS = foreign_at_a_start("bad DIMM")
-OTHER_WORDS = foreign_at_a_start("RAM swap")
-NO_WORDS = foreign_at_a_start(None)
+OURS_WORDS = somebody_elses("bad DIMM")
+OTHER_WORDS = somebody_elses("RAM swap")
+NO_WORDS = somebody_elses(None)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,7 @@ def test_since_when_a_row_is_read_as_somebody_elses(reads: list[tuple[str, str]]
         ([OTHER_WORDS, OURS_WORDS], "1"),
         ([OURS_WORDS, OTHER_WORDS], ""),
         ([OURS_WORDS, OTHER_WORDS, OURS_WORDS], "2"),
-        ([NO_WORDS, OURS_WORDS, FOREIGN_AT_A_STOP, OURS_WORDS], "1"),
-        ([FOREIGN_AT_A_STOP], ""),
-        ([FOREIGN_AT_A_STOP, OURS_WORDS], "1"),
+        ([NO_WORDS, OURS_WORDS, OURS_WORDS], "1"),
         ([NO_WORDS], ""),
     ],
 )
