@@ -80,6 +80,23 @@ def test_start_fails_while_our_disable_is_in_effect_and_the_api_is_dead_and_heal
     assert cloud.row("cmp-7").may_be_chosen
 
 
+@pytest.mark.parametrize("fault", [faults.status(401), faults.reset()], ids=["refused", "dead"])
+def test_with_enable_on_start_false_a_start_does_not_fail_for_want_of_the_api(
+    node: Node, cloud: ComputeApi, fault: Fault
+) -> None:
+    """The guide's way to run it now, whatever the row says; without the parameter such a start fails."""
+    node.run("start")
+    node.run("stop")
+    assert quiet(node)
+    cloud.fail(fault, times=None)
+    assert node.run("start", timeout=8).code == 1
+    result = node.run("start", timeout=8, parameters={"enable_on_start": "false"})
+    assert succeeded(result)
+    assert not result.timed_out
+    assert cloud.row("cmp-7").disabled, "it is enabled by hand"
+    cloud.heal()
+
+
 def test_start_succeeds_with_a_warning_while_nothing_of_ours_is_in_effect_and_the_api_is_dead(
     node: Node,
     cloud: ComputeApi,
