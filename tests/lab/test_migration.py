@@ -47,6 +47,7 @@ WITH_PCS = block("old-systemd", "pcs cluster cib-push")
 WITH_CRMSH = block("old-systemd", "load update")
 BACK = block("old-systemd-back", "before.xml")
 REMOVAL = block("nova-compute-clone", "resource delete nova-compute")
+REMOVED = block("removed", "--delete")
 [END] = [
     one for one in guide.blocks() if one.section == WITH_PCS.section and "ocf-agents status" in one.lines
 ]
@@ -205,7 +206,7 @@ def test_with_crmsh_and_removed(compute: Resource, cluster: Cluster, story: Entr
     migrate(witness, WITH_CRMSH)
     assert watched(cluster, NEW) == {0, 10000, 60000}
     witness.type(REMOVAL.lines)
-    cluster.wait()
+    witness.type(REMOVED.lines)
     witness.look("the removal")
     assert (is_configured(cluster, NEW), watched(cluster, NEW)) == (False, set())
     assert witness.reason == WORDS

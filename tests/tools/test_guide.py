@@ -19,6 +19,8 @@ BLOCKS = guide.blocks()
 LOADED = [block for block in BLOCKS if (block.is_pcs or block.is_crmsh) and "old-systemd" not in block.needs]
 OLD = [block for block in BLOCKS if "old-systemd" in block.needs]
 (BACK,) = [block for block in BLOCKS if "old-systemd-back" in block.needs]
+REMOVALS = [block for block in BLOCKS if "nova-compute-clone" in block.needs and "new.xml" in block.text]
+(REMOVED,) = [block for block in BLOCKS if "removed" in block.needs]
 FIRST_PCS, FIRST_CRMSH = (
     next(block for block in BLOCKS if guide.resources(block) and block.is_crmsh is is_crmsh)
     for is_crmsh in (False, True)
@@ -184,6 +186,40 @@ def test_the_way_back_without_its_first_line_would_stop_them(tools: Tools) -> No
     """What makes the test above mean something."""
     half_way(tools)
     follow(tools, BACK.lines[1:2])
+    stopped = {re.sub(r":\d+ ", " ", action) for action in simulate(tools) if " stop " in action}
+    assert {" ".join(action.split()) for action in stopped} == {
+        f"nova-compute stop on {name}" for name in HYPERVISORS
+    }
+
+
+def test_there_is_a_removal_with_each_tool() -> None:
+    assert [" pcs " in f" {block.text}" for block in REMOVALS] == [True, False]
+
+
+def migrated(tools: Tools) -> None:
+    """Ours runs on two of three nodes, and is managed."""
+    half_way(tools)
+    tools.run("crm_attribute", "--name", "maintenance-mode", "--delete")
+    settle(tools)
+
+
+@pytest.mark.parametrize("block", REMOVALS, ids=["pcs", "crmsh"])
+def test_a_removal_stops_nothing(tools: Tools, block: guide.Block) -> None:
+    migrated(tools)
+    follow(tools, block.lines)
+    assert settle(tools) == []
+    refresh(tools)
+    assert settle(tools) == []
+    follow(tools, REMOVED.lines)
+    assert settle(tools) == []
+    assert 'id="nova-compute' not in tools.cib.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("block", REMOVALS, ids=["pcs", "crmsh"])
+def test_a_removal_without_the_maintenance_mode_would_stop_them(tools: Tools, block: guide.Block) -> None:
+    """What makes the test above mean something."""
+    migrated(tools)
+    follow(tools, tuple(line for line in block.lines if "maintenance-mode" not in line))
     stopped = {re.sub(r":\d+ ", " ", action) for action in simulate(tools) if " stop " in action}
     assert {" ".join(action.split()) for action in stopped} == {
         f"nova-compute stop on {name}" for name in HYPERVISORS
