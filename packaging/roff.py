@@ -10,8 +10,9 @@ WIDTH = 76
 HEADER = '.\\" SPDX-License-Identifier: Apache-2.0\n'
 
 DOCUMENTS = (
-    "docs/guide.md, the operator's guide, and docs/operating.md, with the commands' answers and what to do"
-    " about each exit reason, among the package's documents in /usr/share/doc."
+    "/usr/share/doc/ocf-agents/docs/guide.md, the operator's guide, and"
+    " /usr/share/doc/ocf-agents/docs/operating.md, with the commands' answers and what to do about each exit"
+    " reason (openSUSE: /usr/share/doc/packages/ocf-agents)."
 )
 """What the packages have besides pages."""
 

@@ -171,8 +171,11 @@ def test_both_pages_lead_to_the_documents_and_the_commands_names_variables_and_f
     assert "FILES /etc/openstack/clouds.yaml" in command
     for page in (command, agent):
         assert all(
-            (SOURCE / path).exists() and path in page for path in ("docs/guide.md", "docs/operating.md")
+            (SOURCE / path).exists() and f"/usr/share/doc/ocf-agents/{path}" in page
+            for path in ("docs/guide.md", "docs/operating.md")
         )
+    assert "70 a fault of the command itself 130 interrupted" in command
+    assert agent.count("monitor interval=60s timeout=60s OCF_CHECK_LEVEL=10") == 2, "with pcs and with crmsh"
 
 
 def test_a_command_without_subcommands_has_a_page_as_well(tmp_path: Path) -> None:
