@@ -9,7 +9,7 @@ WORKERS ?= 3
 PROVIDER ?= heartbeat
 PY = $(VENV)/bin/python
 SOURCES = ocf_agents tests benchmarks docs heartbeat/nova-compute docs/examples/stub \
-	packaging packaging/build packaging/bundle packaging/install
+	packaging packaging/build packaging/bundle packaging/documents packaging/install
 AGENTS = heartbeat/nova-compute docs/examples/stub
 
 .PHONY: help demo test check format bench scale proof prove crashes crashes-all conformance tools lab lab-long clean \
@@ -45,7 +45,7 @@ check: $(VENV)/.ready-check
 	@for agent in $(AGENTS); do \
 	  echo "$(PY) -m mypy --strict $$agent"; $(PY) -m mypy --strict --scripts-are-modules $$agent || exit 1; \
 	done
-	MYPYPATH=packaging $(PY) -m mypy --strict --scripts-are-modules packaging/build packaging/bundle packaging/install
+	MYPYPATH=packaging $(PY) -m mypy --strict --scripts-are-modules packaging/build packaging/bundle packaging/documents packaging/install
 
 format: $(VENV)/.ready-check
 	$(PY) -m ruff check --fix $(SOURCES)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import struct
 import subprocess
@@ -80,22 +79,22 @@ def test_a_package_holds_what_is_listed(release: Release, package: str, kind: st
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_documents_lead_to_each_other(release: Release, kind: str) -> None:
-    """As in the source, but for the examples, which the guide says where to find."""
-    paths = {entry.path for entry in entries(release, "ocf-agents", kind)}
-    (home,) = (
-        path.rpartition("/")[0] for path in paths if path.endswith("/README.md") and "examples" not in path
-    )
-    documents = [path[len(home) + 1 :] for path in paths if re.match(rf"{home}/(docs/)?[^/]*\.md$", path)]
-    assert len(documents) > 10
-    for document in documents:
-        for link in re.findall(
-            r"\]\(([^)#:]+)(?:#[^)]*)?\)", (SOURCE / document).read_text(encoding="utf-8")
-        ):
-            place = os.path.normpath(os.path.join(os.path.dirname(document), link)).replace(
-                "packaging/examples", "examples"
-            )
-            assert f"{home}/{place}" in paths, f"{document} points to {link}"
+def test_each_link_of_an_installed_document_leads_to_an_installed_file(
+    release: Release, kind: str, tmp_path: Path
+) -> None:
+    if kind == "deb":
+        run("dpkg-deb", "-x", release.deb("ocf-agents"), tmp_path)
+    else:
+        unpack(release.rpm("ocf-agents"), tmp_path)
+    home = tmp_path / "usr/share/doc/ocf-agents"
+    links = [
+        (document, link)
+        for document in home.rglob("*.md")
+        for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8"))
+    ]
+    assert [f"{one.name} points to {link}" for one, link in links if not (one.parent / link).is_file()] == []
+    led_to = {str((one.parent / link).resolve().relative_to(home)) for one, link in links}
+    assert {"README.md", "docs/guide.md", "docs/operating.md", "examples/README.md"} <= led_to
 
 
 @pytest.mark.parametrize("kind", KINDS)
