@@ -227,9 +227,8 @@ class Guard:
             return Conclusion(False, f"a disable of ours may be in effect: {finish.text}")
         if finish.status == NONE:
             return Conclusion(True, f"the cloud has no row for host {self.policy.host!r} yet", True)
-        return Conclusion(
-            True, f"started without a look at the row, and none of our disables is known: {finish.text}", True
-        )
+        known = "none of our disables is known" if self.policy.enable_on_start else "enable_on_start is false"
+        return Conclusion(True, f"started without a look at the row, and {known}: {finish.text}", True)
 
     @staticmethod
     def _read_now(record: Record) -> str:

@@ -94,6 +94,7 @@ def test_with_enable_on_start_false_a_start_does_not_fail_for_want_of_the_api(
     assert succeeded(result)
     assert not result.timed_out
     assert cloud.row("cmp-7").disabled, "it is enabled by hand"
+    assert "without a look at the row, and enable_on_start is false" in node.log.read_text()
     cloud.heal()
 
 
