@@ -119,12 +119,16 @@ class Resource:
     def set_parameters(self, parameters: dict[str, str]) -> Action:
         """Other parameters in the place of all that it has, at once; returns Pacemaker's reload of it."""
         mark = self.journal.mark()
+        self.change_parameters(parameters)
+        return self.wait_for_action("reload-agent", mark)
+
+    def change_parameters(self, parameters: dict[str, str]) -> None:
+        """As `set_parameters`, without waiting: what a probe has found running is restarted, not reloaded."""
         [old] = self.cluster.query(f"//primitive[@id='{self.name}']/instance_attributes")
         new = ET.Element("instance_attributes", id=old.get("id", ""))
         for name, value in parameters.items():
             ET.SubElement(new, "nvpair", id=f"{self.name}-{name}", name=name, value=value)
         self._replace(new)
-        return self.wait_for_action("reload-agent", mark)
 
     def _give(self, parameters: dict[str, str]) -> None:
         """Its first parameters, all at once: crmsh writes its command lines into its log, and Pacemaker's
