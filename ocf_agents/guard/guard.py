@@ -220,7 +220,7 @@ class Guard:
         if finish.ending == BLOCKED:
             return Conclusion(False, f"the record cannot be used: {finish.text}")
         if self.policy.enable_on_start and OURS in (finish.status, record.known.status):
-            return Conclusion(False, f"still disabled by our own marker when last read: {finish.text}")
+            return Conclusion(False, f"disabled by us when last read: {finish.text}")
         if FOREIGN in (finish.status, self._read_now(record)):
             return Conclusion(False, f"a disable that enable_reasons lists is still in effect: {finish.text}")
         if self.policy.enable_on_start and record.has_sent_disable:

@@ -69,7 +69,7 @@ def test_a_rotated_password_is_said_at_once_and_does_not_hammer(here: Stage) -> 
     failed = here.start(60.0)
     assert failed.code == 1
     assert (failed.reason or "").startswith(
-        "still disabled by our own marker when last read: check the credentials: logging in at"
+        "disabled by us when last read: check the credentials: logging in at"
     )
     assert failed.seconds < 40, "a start does not wait for what waiting does not heal"
     assert statuses(here, "POST", "auth/tokens") == [401]
