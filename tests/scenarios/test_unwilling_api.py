@@ -73,7 +73,7 @@ def test_start_fails_while_our_disable_is_in_effect_and_the_api_is_dead_and_heal
     failed = node.run("start", timeout=8)
     assert failed.code == 1
     assert not failed.timed_out
-    assert "disabled by our own marker" in (failed.reason or "")
+    assert "disabled by us when last read" in (failed.reason or "")
     assert succeeded(node.run("stop", parameters={"head_start": "0"}))
     cloud.heal()
     assert succeeded(node.run("start"))
