@@ -112,7 +112,7 @@ def all_targets(wanted: Wanted, source: cluster.Source) -> tuple[list[Target], l
 
 def _of_host(wanted: Wanted, host: str, resources: Sequence[Resource]) -> list[Target]:
     """The resources here that are for a host; else its row alone."""
-    local = [one for one in resources if _host_or_none(one) == host]
+    local = [one for one in resources if host_or_none(one) == host]
     if local:
         return [Target(host, one, one) for one in local]
     if wanted.name is not None:
@@ -193,21 +193,21 @@ def _without_others(found: list[Resource]) -> list[Resource]:
 
     Without a clone and without `host` nothing in the cluster says whose a primitive is: its record does.
     """
+    if len(found) < 2:
+        return found
     worked = [one for one in found if _has_record(one)]
-    hosts = {_host_or_none(one) for one in worked} - {None} if len(found) > 1 else set()
+    hosts = {host_or_none(one) for one in worked} - {None}
 
     def is_others(one: Resource) -> bool:
         has_a_clone = one.configured is not None and one.configured.clone is not None
-        return not has_a_clone and one not in worked and _host_or_none(one) in hosts
+        return not has_a_clone and one not in worked and host_or_none(one) in hosts
 
     return [one for one in found if not is_others(one)]
 
 
 def _has_record(resource: Resource) -> bool:
-    try:
-        return resource.name in [name for name, _ in records(resource.state_dir)]
-    except Unusable:
-        return False
+    name = names.record(resource.name)
+    return _instance(os.path.join(resource.state_dir, name), name) is not None
 
 
 def _recorded_only(known: Sequence[Resource], wanted: Wanted) -> list[Resource]:
@@ -252,7 +252,8 @@ def _names(resource: Resource) -> set[str]:
     return {resource.name, base, *([clone] if clone else [])}
 
 
-def _host_or_none(resource: Resource) -> str | None:
+def host_or_none(resource: Resource) -> str | None:
+    """The resource's host; None where it cannot be found out."""
     try:
         return resource.host()
     except Unusable:

@@ -16,6 +16,10 @@ from ocf_agents.operator.trouble import BadInput
 
 SKEW = 30.0
 """Seconds between this host's clock and Keystone's from which times in markers mislead."""
+RENAMED = (
+    "mend the name if it is wrong (host in nova.conf, or the parameter host): Nova 2023.1 and later"
+    " does not start under another name (Possible rename detected, refusing to start)"
+)
 
 
 def asked(resource: Resource) -> Survey | Finding:
@@ -45,12 +49,6 @@ def of_survey(found: Survey) -> Iterator[Finding]:
     yield _region(found)
     if found.issued is not None:
         yield _clock(found.asked - found.issued)
-
-
-RENAMED = (
-    "mend the name if it is wrong (host in nova.conf, or the parameter host): Nova 2023.1 and later"
-    " does not start under another name (Possible rename detected, refusing to start)"
-)
 
 
 def of_row(found: Survey, host: str, binary: str, recorded: str = "") -> Finding:

@@ -186,16 +186,9 @@ def _why_aside(resource: Resource, path: str) -> str:
         return f"it is of resource {clean(found.instance)!r}"
     if found is not None and found.machine_id != machine_id():
         return f"it is of another machine, {clean(found.machine_id)!r}, and of host {clean(found.host)!r}"
-    if found is not None and found.host != _host_of(resource):
+    if found is not None and found.host != finding.host_or_none(resource):
         return f"it is of host {clean(found.host)!r}"
     return "it could not be used"
-
-
-def _host_of(resource: Resource) -> str:
-    try:
-        return resource.host()
-    except Unusable:
-        return ""
 
 
 def _of_disk(path: str) -> Iterator[Finding]:
