@@ -112,6 +112,13 @@ def quiet(node: Node) -> None:
     assert wait_for(lambda: not node.helpers(), 30.0)
 
 
+def put_down(node: Node) -> None:
+    """Started and stopped; the row is disabled in our words, and nobody works on it any more."""
+    started(node)
+    stopped(node)
+    quiet(node)
+
+
 def shape(text: str) -> list[str]:
     """The lines without what differs from night to night: times, numbers, tokens."""
     text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?", "TIME", text)
@@ -187,9 +194,7 @@ def test_a_hold_on_a_stopped_host_keeps_it_disabled_through_its_start(
     operator: Operator, node: Node, cloud: ComputeApi
 ) -> None:
     row = cloud.row("cmp-7")
-    started(node)
-    stopped(node)
-    quiet(node)
+    put_down(node)
     operator.types("hold", "--reason", WORDS)
     started(node)
     assert row.disabled
@@ -284,9 +289,7 @@ def snapshot(node: Node) -> dict[str, bytes]:
 def test_looking_changes_neither_the_cloud_nor_the_record(
     operator: Operator, node: Node, cloud: ComputeApi, command: str
 ) -> None:
-    started(node)
-    stopped(node)
-    quiet(node)
+    put_down(node)
     before = snapshot(node)
     cloud.forget()
     operator.types(command)
@@ -308,9 +311,7 @@ def test_explain_says_what_the_guard_then_does(operator: Operator, node: Node, c
 
 
 def test_the_history_is_told_in_full_and_as_it_is(operator: Operator, node: Node) -> None:
-    started(node)
-    stopped(node)
-    quiet(node)
+    put_down(node)
     lines = operator.types("history", "--json").splitlines()
     file = node.state_dir / "nova-compute.history.jsonl"
     events = [json.loads(line) for line in file.read_text().splitlines()]
@@ -323,9 +324,7 @@ def test_the_history_is_told_in_full_and_as_it_is(operator: Operator, node: Node
 def test_with_a_dead_api_it_says_what_a_start_would_do(
     operator: Operator, node: Node, cloud: ComputeApi
 ) -> None:
-    started(node)
-    stopped(node)
-    quiet(node)
+    put_down(node)
     cloud.identity.stop()
     text = operator.types("status", code=4)
     assert "cannot be read" in text
@@ -347,9 +346,7 @@ def test_a_renamed_resource_adopts_its_old_marker_only_when_that_is_named(
     operator: Operator, node: Node, cloud: ComputeApi
 ) -> None:
     row = cloud.row("cmp-7")
-    started(node)
-    stopped(node)
-    quiet(node)
+    put_down(node)
     row.reason = old = str(marker.make("compute", "cmp-7", "2026-11-30T11:23:23Z", "5b964e4f5116da1e"))
     assert "another resource" in operator.types("status")
     assert "by resource compute" in operator.types("adopt")
@@ -365,9 +362,7 @@ def test_the_marker_of_another_host_is_adopted_only_when_that_is_named(
     operator: Operator, node: Node, cloud: ComputeApi
 ) -> None:
     row = cloud.row("cmp-7")
-    started(node)
-    stopped(node)
-    quiet(node)
+    put_down(node)
     row.reason = old = str(marker.make("nova-compute", "cmp-9", "2026-11-30T11:23:23Z", "5b964e4f5116da1e"))
     assert "on host cmp-9" in operator.types("adopt")
     text = operator.types("adopt", "--yes", "--from-resource", "nova-compute", code=2)
@@ -405,9 +400,7 @@ def test_the_record_of_the_old_name_hinders_no_adoption(
     operator: Operator, node: Node, cloud: ComputeApi
 ) -> None:
     row = cloud.row("cmp-7")
-    started(node)
-    stopped(node)
-    quiet(node)
+    put_down(node)
     operator.cib.write_text(operator.cib.read_text().replace('id="nova-compute"', 'id="compute"'))
     assert "the cluster has no resource nova-compute" in operator.types("doctor", code=1)
     assert "by resource nova-compute on host cmp-7" in operator.types("adopt")

@@ -82,8 +82,10 @@ def test_a_start_that_waits_for_another_is_bounded(workshop: Workshop) -> None:
     process = start(supervisor)
     with open(supervisor.pid_path + ".lock") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
+        begin = time.monotonic()
         with pytest.raises(GenericError, match="another start of nova-fake holds"):
             start(supervisor, seconds=0.3)
+        assert time.monotonic() - begin < 1.2
     assert start(supervisor) == process
 
 
