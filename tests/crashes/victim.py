@@ -66,19 +66,24 @@ class Victim(Node):
     def _hook(self, path: Path, words: list[str]) -> None:
         """An executable that runs the agent, or a helper's `-I SCRIPT ...`, under the hook.
 
-        A tracer that `trace` asks for comes before it.
+        A tracer that `trace` asks for comes before it. Without one nothing is executed a second time:
+        a process has no looks at that moment, and whoever counts helpers would miss it.
         """
-        program = [sys.executable, "-I", str(HOOK), str(self.hooks), *words]
         path.write_text(
-            f"#!{sys.executable} -I\nimport json, os, sys\n"
+            f"#!{sys.executable} -I\nimport json, os, runpy, sys\n"
             "rest = [word for word in sys.argv[1:] if word != '-I']\n"
-            f"words = [w for word in {program!r} for w in (rest if word == '*' else [word])]\n"
+            f"words = [w for word in {[str(HOOK), str(self.hooks), *words]!r}\n"
+            "         for w in (rest if word == '*' else [word])]\n"
             "role = 'helper' if rest[0].endswith('helper.py') else rest[0]\n"
+            "tracer = []\n"
             "try:\n"
-            f"    words = json.load(open({str(self.hooks)!r} + '/tracer-' + role)) + words\n"
+            f"    tracer = json.load(open({str(self.hooks)!r} + '/tracer-' + role))\n"
             "except FileNotFoundError:\n"
             "    pass\n"
-            "os.execvp(words[0], words)\n"
+            "if tracer:\n"
+            f"    os.execvp(tracer[0], [*tracer, {sys.executable!r}, '-I', *words])\n"
+            "sys.argv = words\n"
+            "runpy.run_path(words[0], run_name='__main__')\n"
         )
         path.chmod(0o755)
 
