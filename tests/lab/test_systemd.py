@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -128,10 +129,9 @@ def test_a_masked_unit_fails_the_start(compute: Resource, node: SystemdNode, sto
 def test_a_nova_compute_by_hand(compute: Resource, node: SystemdNode, lab: Lab, story: Entry) -> None:
     """systemd: stopped; somebody starts nova-compute beside the unit: found, and stopped again."""
     assert compute.stop().code == 0
-    words = ["setpriv", f"--reuid={lab.compute_user}", "--clear-groups", "setsid", "--fork"]
     binary = lab.nova_venv.bin("nova-compute")
-    line = f"{' '.join(words)} {binary} --config-file={CONFIG} >/dev/null 2>&1 </dev/null"
-    node.run("sh", "-c", line)
+    # With its groups: without them it cannot read its configuration, and is gone before a probe comes.
+    node.spawn([binary, f"--config-file={CONFIG}"], Path("/var/log/nova/by-hand.log"), user=lab.compute_user)
     wait_for("nova-compute", lambda: compute.process, 20)
     assert node.show(UNIT, "ActiveState") == "inactive"
     mark = compute.journal.mark()
